@@ -45,7 +45,9 @@ export class SandboxError extends Error {
   }
 
   /** The shape that every surface prints for an error. */
-  toJSON(): { error: { code: ErrorCode; message: string; hint: string; details: Readonly<Record<string, unknown>> } } {
+  toJSON(): {
+    error: { code: ErrorCode; message: string; hint: string; details: Readonly<Record<string, unknown>> };
+  } {
     return { error: { code: this.code, message: this.message, hint: this.hint, details: this.details } };
   }
 }

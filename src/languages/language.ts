@@ -23,15 +23,6 @@ export interface HostInterpreter {
   readonly candidates: readonly string[];
   /** What to say when there is none. */
   readonly install: string;
-  /** Arguments that make an interpreter print `InterpreterFacts` as one line of JSON; absent when nothing needs asking. */
-  readonly describe?: readonly string[];
-}
-
-/** What an interpreter says about itself. */
-export interface InterpreterFacts {
-  /** The real program, behind any shim of a version manager. */
-  readonly executable: string;
-  readonly version: string;
-  /** Folders that it needs to run, its virtual environment and that one's base included. */
-  readonly prefixes: readonly string[];
+  /** Arguments that make it print NUL-separated: its real path, its version, and folders that it needs to run. */
+  readonly describe: readonly string[];
 }

@@ -7,13 +7,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { LanguageName } from '../languages/language.ts';
 import type { IsolationLevel } from '../policy/isolation.ts';
-import type {
-  FilesystemView,
-  LimitName,
-  NetworkMode,
-  Policy,
-  ProcessContainment,
-} from '../policy/policy.ts';
+import type { FilesystemView, LimitName, NetworkMode, Policy, ProcessContainment } from '../policy/policy.ts';
 
 export interface Runtime {
   readonly name: string;
@@ -81,6 +75,8 @@ export interface Guest {
   readonly enforced: Enforced;
   /** The workspace's absolute path as the program sees it. */
   readonly workspace: string;
+  /** The variables that every program needs here (PATH, HOME, LANG, TMPDIR); nothing else is set by itself. */
+  readonly environment: Readonly<Record<string, string>>;
   /** The interpreter to start for a language, as a path that is valid inside. Throws `LANGUAGE_UNAVAILABLE`. */
   interpreter(language: LanguageName): Promise<{ readonly path: string; readonly version: string }>;
   /**
@@ -118,8 +114,6 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /** Bytes that the program may read, or `stream` to get a writable end; nothing by default. */
   readonly stdin?: Uint8Array | 'stream';
-  /** Limits of this run alone; never looser than the sandbox's own. */
-  readonly limits?: { readonly memoryMb?: number };
 }
 
 export interface GuestProcess {

@@ -1,0 +1,3 @@
+import platform
+
+print(f"Hello from Python {platform.python_version()} inside a Glovebox!")

@@ -1,0 +1,119 @@
+#!/usr/bin/env node
+import { Command, CommanderError, Option } from 'commander';
+import { ISOLATION_LEVELS } from '../policy/isolation.ts';
+import { packageVersion } from '../version.ts';
+import { FAILED, printError } from './failure.ts';
+
+/** Options that are given again and again. */
+const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+
+function buildProgram(): Command {
+  const program = new Command('glovebox')
+    .description('Runs code in a sealed case and says honestly what happened.')
+    .version(packageVersion(), '-V, --version')
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .showSuggestionAfterError()
+    .enablePositionalOptions();
+
+  program
+    .command('run')
+    .description('run a program once in a sandbox of its own')
+    .argument('[file]', 'the program; - reads it from standard input')
+    .argument('[args...]', 'its arguments, after --')
+    .option('-c, --code <code>', 'run this code instead of a file')
+    .option(
+      '-l, --language <language>',
+      "python, javascript or shell (default: by the file's ending, else python)",
+    )
+    .option('--command', 'run the command after -- instead of code')
+    .option('--file <host[:name]>', 'put a file into the workspace; again for more', each)
+    .option('--out <name[:host]>', 'bring a file of the workspace back; again for more', each)
+    .option(
+      '--stdin <text|@file>',
+      'what the program reads (default: our own standard input, unless a terminal)',
+    )
+    .option('--runtime <name>', 'local or bubblewrap (SANDBOX_TYPE)')
+    .option('--timeout <seconds>', 'limit by the wall clock (SANDBOX_TIMEOUT_SEC)')
+    .option('--memory-mb <n>', 'memory limit (SANDBOX_MEMORY_MB)')
+    .option('--max-output-kb <n>', 'how much of each stream is kept (SANDBOX_MAX_OUTPUT_KB)')
+    .addOption(new Option('--min-isolation <level>', 'refuse anything weaker').choices([...ISOLATION_LEVELS]))
+    .option('--allow-domain <domain>', 'reach only this host; again for more', each)
+    .addOption(new Option('--network <mode>', 'give it the network').choices(['none', 'open']))
+    .option('--env <name=value>', 'a variable for the program; again for more', each)
+    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .option('--json', 'print one JSON result instead of the output')
+    .addHelpText(
+      'after',
+      `
+Exit status: the program's own; 124 timed out; 125 Glovebox failed; 126 blocked or denied; 130 cancelled; 137 killed or out of memory.
+
+Examples:
+  glovebox run hello.py
+  glovebox run -c "print(1 + 1)"
+  glovebox run plot.py --file data.csv --out chart.svg -- --title Sales
+  glovebox run --json --timeout 5 -l javascript -c "console.log(1)"
+  echo 'echo $((6 * 7))' | glovebox run -l shell -
+  glovebox run --command -- ls -la`,
+    )
+    .action(async (file, args, options) => {
+      const { run } = await import('./run.ts');
+      process.exitCode = await run(file, args, options);
+    });
+
+  program
+    .command('doctor')
+    .description('say what works on this machine, what it holds, and how to get the rest')
+    .option('--json', 'print JSON')
+    .option('--verify <runtime>', 'run the contract against this runtime, here')
+    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .addHelpText('after', '\nExamples:\n  glovebox doctor\n  glovebox doctor --verify bubblewrap')
+    .action(async (options) => {
+      const { doctor } = await import('./doctor.ts');
+      process.exitCode = await doctor(options);
+    });
+
+  const config = program.command('config').description('look at the settings');
+  config
+    .command('explain')
+    .description('print each setting, its value and where that comes from')
+    .argument('[key]', 'only this setting')
+    .option('--json', 'print JSON')
+    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .addHelpText(
+      'after',
+      '\nExamples:\n  glovebox config explain\n  SANDBOX_TIMEOUT_SEC=5 glovebox config explain timeout_sec',
+    )
+    .action(async (key, options) => {
+      const { explainConfig } = await import('./explainConfig.ts');
+      process.exitCode = await explainConfig(key, options);
+    });
+
+  program
+    .command('prune')
+    .description('remove what crashed processes of ours left behind, and nothing else')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  glovebox prune')
+    .action(async (options) => {
+      const { prune } = await import('./prune.ts');
+      process.exitCode = await prune(options);
+    });
+
+  return program;
+}
+
+async function main(argv: string[]): Promise<void> {
+  try {
+    await buildProgram().parseAsync(argv);
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return;
+    process.exitCode = FAILED;
+    printError(error, { json: argv.includes('--json') });
+  }
+}
+
+// A reader that goes away (`glovebox run … | head`) is no error of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+await main(process.argv);

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { SandboxError } from '../errors.ts';
+import { environmentLayer, unknownVariables } from './environment.ts';
+import { refuseLookalikes } from './lookalikes.ts';
+import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts';
+
+/** Every variable with usable texts and what they mean, and texts that must be refused. */
+const VARIABLES: Partial<Record<SettingKey, { good: [string, unknown][]; bad: string[] }>> = {
+  type: {
+    good: ['local', 'bubblewrap', 'docker', 'gvisor', 'microsandbox', 'e2b', 'kubernetes', 'wasm'].map(
+      (name) => [name, name],
+    ),
+    bad: ['runsc', 'Docker', 'podman', '__proto__', ' local'],
+  },
+  timeoutSec: {
+    good: [
+      ['30', 30],
+      ['2.5', 2.5],
+      ['0.1', 0.1],
+    ],
+    bad: ['abc', '1e3', '0x10', 'NaN', 'Infinity', '-1', '0', '0.0', '+5', ' 5', '5s', '1_000', '2147484'],
+  },
+  maxTimeoutSec: { good: [['7200', 7200]], bad: ['0', '-1', 'abc'] },
+  maxOutputKb: { good: [['0.5', 0.5]], bad: ['0', '1e3', '1000000001'] },
+  minIsolation: {
+    good: ['process', 'namespace', 'container', 'kernel', 'machine'].map((name) => [name, name]),
+    bad: ['vm', 'none'],
+  },
+  localIsolation: { good: ['auto', 'namespace', 'none'].map((name) => [name, name]), bad: ['process'] },
+  fallback: { good: [['local', 'local']], bad: ['none'] },
+  blockDangerousImports: {
+    good: [
+      ['true', 'true'],
+      ['1', 'true'],
+      ['yes', 'true'],
+      ['false', 'false'],
+      ['0', 'false'],
+      ['no', 'false'],
+      ['warn', 'warn'],
+    ],
+    bad: ['on', 'TRUE', 'toString'],
+  },
+  blockedImports: {
+    good: [
+      ['os', ['os']],
+      ['python:os, javascript:node:fs,requests,os,os', ['python:os', 'javascript:node:fs', 'requests', 'os']],
+    ],
+    bad: ['os,', ',', 'shell:curl', 'ruby:os', 'python:', 'a b'],
+  },
+  storeCode: { good: ['always', 'on_error', 'never'].map((name) => [name, name]), bad: ['on-error', 'true'] },
+  artifactsDir: {
+    good: [
+      ['kept', '/work/kept'],
+      ['/var/kept', '/var/kept'],
+    ],
+    bad: ['~/kept', 'a\u0000b'],
+  },
+  supportedLanguages: {
+    good: [
+      ['python', ['python']],
+      ['shell,python,shell', ['shell', 'python']],
+    ],
+    bad: ['ruby', 'python,', 'Python'],
+  },
+  memoryMb: { good: [['64', 64]], bad: ['64.5', '0', '64MB', '-64'] },
+  diskMb: { good: [['64', 64]], bad: ['0.5', '0'] },
+  maxProcesses: { good: [['8', 8]], bad: ['1.5', '0'] },
+  cpuLimit: { good: [['0.5', 0.5]], bad: ['0', '50%'] },
+  python: {
+    good: [
+      ['python3.11', 'python3.11'],
+      ['venv/bin/python', '/work/venv/bin/python'],
+      ['/usr/bin/python3', '/usr/bin/python3'],
+    ],
+    bad: ['~/bin/python'],
+  },
+  node: { good: [['/opt/node', '/opt/node']], bad: ['a\nb'] },
+  bash: { good: [['bash', 'bash']], bad: ['~'] },
+};
+
+describe('environmentLayer', () => {
+  it('has a case here for every setting with a variable', () => {
+    const withVariable = SETTING_KEYS.filter((key) => settingOf(key).variable !== undefined);
+    expect(Object.keys(VARIABLES).sort()).toEqual([...withVariable].sort());
+  });
+
+  it.each(
+    Object.entries(VARIABLES).flatMap(([key, { good }]) =>
+      good.map(([text, value]) => ({ key, text, value })),
+    ),
+  )('reads $key from $text', ({ key, text, value }) => {
+    const name = settingOf(key as SettingKey).variable as string;
+    expect(environmentLayer({ [name]: text }, '/work')).toEqual({
+      entries: [{ key, value, written: text, origin: { kind: 'environment', name } }],
+      onlyTightens: false,
+    });
+  });
+
+  it.each(Object.entries(VARIABLES).flatMap(([key, { bad }]) => bad.map((text) => ({ key, text }))))(
+    'refuses $text for $key',
+    ({ key, text }) => {
+      const name = settingOf(key as SettingKey).variable as string;
+      const error = refusal(() => environmentLayer({ [name]: text }, '/work'));
+      expect(error.code).toBe('CONFIG_INVALID');
+      expect(error.message).toMatch(new RegExp(`^${name} is ".*"; it must be .+\\.$`));
+      expect(error.hint).toContain(`unset ${name}`);
+      expect(error.details).toMatchObject({ key: name, origin: `environment variable ${name}` });
+    },
+  );
+
+  it('says what is allowed, with the value as it was written', () => {
+    const number = refusal(() => environmentLayer({ SANDBOX_TIMEOUT_SEC: '1e3' }, '/work'));
+    expect(number.message).toBe(
+      'SANDBOX_TIMEOUT_SEC is "1e3"; it must be a number above 0 and at most 2147483, in plain digits.',
+    );
+    const word = refusal(() => environmentLayer({ SANDBOX_MIN_ISOLATION: 'vm' }, '/work'));
+    expect(word.message).toBe(
+      'SANDBOX_MIN_ISOLATION is "vm"; it must be one of process, namespace, container, kernel, machine.',
+    );
+  });
+
+  it('takes an empty variable as unset', () => {
+    const environment = { SANDBOX_TIMEOUT_SEC: '', SANDBOX_AUDIT_DIR: '', SANDBOX_TIMEOUT: '' };
+    expect(environmentLayer(environment, '/work').entries).toEqual([]);
+    expect(unknownVariables(environment)).toEqual([]);
+  });
+
+  it('refuses a variable of a feature that this version does not have', () => {
+    const error = refusal(() => environmentLayer({ SANDBOX_AUDIT_DIR: '/a' }, '/work'));
+    expect(error.code).toBe('CONFIG_INVALID');
+    expect(error.message).toBe('SANDBOX_AUDIT_DIR is "/a", but the audit record is not in this version.');
+  });
+});
+
+describe('refuseLookalikes', () => {
+  it.each([
+    ['SANDBOX_TIMEOUT', 'SANDBOX_TIMEOUT_SEC'],
+    ['SANDBOX_TPYE', 'SANDBOX_TYPE'],
+    ['SANDBOX_MIN_ISOLATON', 'SANDBOX_MIN_ISOLATION'],
+    ['SANDBOX_MEMORY', 'SANDBOX_MEMORY_MB'],
+    ['SANDBOX_TYPE_NAME', 'SANDBOX_TYPE'],
+    ['SANDBOX_RUNTIME', 'SANDBOX_TYPE'],
+    ['SANDBOX_MAX_MEMORY_MB', 'SANDBOX_MEMORY_MB'],
+    ['SANDBOX_ENABLED', 'security.sandbox.enabled in a configuration file'],
+    ['GLOVEBOX_CONFG', 'GLOVEBOX_CONFIG'],
+  ])('refuses %s and names %s', (name, meant) => {
+    const environment = { [name]: 'x' };
+    const error = refusal(() => refuseLookalikes(unknownVariables(environment), environment));
+    expect(error.code).toBe('CONFIG_INVALID');
+    expect(error.message).toBe(`${name} is no setting; ${meant} is meant, perhaps.`);
+    expect(error.hint).toBe(`Use ${meant} instead, or unset ${name}.`);
+  });
+
+  it('leaves variables of somebody else alone', () => {
+    const environment = { SANDBOX_SOMETHING_ELSE: 'x', MY_SANDBOX_TYPE: 'x', SANDBOX_TIMEOUTS_ARE_FUN: 'x' };
+    expect(() => refuseLookalikes(unknownVariables(environment), environment)).not.toThrow();
+  });
+
+  it('does not take our own variables for unknown ones', () => {
+    expect(unknownVariables({ SANDBOX_TYPE: 'local', GLOVEBOX_CONFIG: 'x', SANDBOX_AUDIT_DIR: 'x' })).toEqual(
+      [],
+    );
+  });
+});
+
+function refusal(action: () => unknown): SandboxError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof SandboxError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was refused.');
+}

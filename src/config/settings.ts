@@ -1,0 +1,243 @@
+import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
+import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
+import { ISOLATION_LEVELS, type IsolationLevel } from '../policy/isolation.ts';
+import { RUNTIME_NAMES, type RuntimeName } from './runtimeNames.ts';
+import { intersection, laterOf, offWins, smaller, strongerRuntime, type Tighten, union } from './tighten.ts';
+import {
+  boolean,
+  booleanOrWarn,
+  converted,
+  folder,
+  imports,
+  oneOf,
+  positiveNumber,
+  program,
+  someOf,
+  type ValueType,
+} from './valueTypes.ts';
+
+/** What an operator can set; paths are absolute. */
+export interface Settings {
+  readonly enabled: boolean;
+  readonly type: RuntimeName;
+  readonly timeoutSec: number;
+  readonly maxTimeoutSec: number;
+  readonly maxOutputKb: number;
+  readonly minIsolation?: IsolationLevel;
+  readonly localIsolation: 'auto' | 'namespace' | 'none';
+  readonly fallback?: RuntimeName;
+  readonly blockDangerousImports: 'false' | 'true' | 'warn';
+  readonly blockedImports: readonly string[];
+  readonly storeCode: 'always' | 'on_error' | 'never';
+  readonly artifactsDir: string;
+  readonly supportedLanguages: readonly LanguageName[];
+  readonly memoryMb: number;
+  readonly diskMb: number;
+  readonly maxProcesses: number;
+  readonly cpuLimit?: number;
+  readonly python?: string;
+  readonly node?: string;
+  readonly bash?: string;
+}
+
+export type SettingKey = keyof Settings;
+
+/** All that is known about one setting. */
+export interface Setting<Value> {
+  /** The key under `security.sandbox`. */
+  readonly name: string;
+  /** Absent where no environment variable can set it. */
+  readonly variable?: string;
+  readonly type: ValueType<Value>;
+  /** Another YAML name, with a dot where it is one level deeper; the type may be in another unit. */
+  readonly alias?: { readonly name: string; readonly type: ValueType<Value> };
+  /** Absent where nothing is asked for unless somebody does. */
+  readonly default?: Value;
+  /** How a project file takes part, or why it may not. */
+  readonly inProject: Tighten<Value> | { readonly refused: string };
+  /** True when no later layer may loosen it either. */
+  readonly strictestWins?: true;
+  /** One sentence for editors and `config explain`. */
+  readonly description: string;
+}
+
+/** The longest delay that a timer of Node holds; a longer one would fire at once. */
+const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000);
+
+/** Enough for a petabyte in MB, and still exact when it is counted in bytes. */
+const MAX_AMOUNT = 1_000_000_000;
+
+const runtime = oneOf(RUNTIME_NAMES);
+const runtimeOrRunsc = oneOf([...RUNTIME_NAMES, 'runsc']);
+const seconds = positiveNumber({ max: MAX_SECONDS });
+const amount = positiveNumber({ max: MAX_AMOUNT });
+const wholeAmount = positiveNumber({ max: MAX_AMOUNT, whole: true });
+
+/** Every setting: where it can be written, what it may be, and what holds when nobody wrote it. */
+export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Settings[Key]>> } = {
+  enabled: {
+    name: 'enabled',
+    type: boolean,
+    default: true,
+    inProject: offWins,
+    description: 'With false, every run is refused.',
+  },
+  type: {
+    name: 'type',
+    variable: 'SANDBOX_TYPE',
+    type: runtime,
+    alias: {
+      name: 'runtime',
+      type: converted(runtimeOrRunsc, (name): RuntimeName => (name === 'runsc' ? 'gvisor' : name)),
+    },
+    default: 'local',
+    inProject: strongerRuntime,
+    description: 'The runtime that isolates.',
+  },
+  timeoutSec: {
+    name: 'timeout_sec',
+    variable: 'SANDBOX_TIMEOUT_SEC',
+    type: seconds,
+    alias: { name: 'limits.max_execution_time', type: seconds },
+    default: 30,
+    inProject: smaller,
+    description: 'Wall-clock limit of an execution in seconds.',
+  },
+  maxTimeoutSec: {
+    name: 'max_timeout_sec',
+    variable: 'SANDBOX_MAX_TIMEOUT_SEC',
+    type: seconds,
+    default: 3600,
+    inProject: smaller,
+    description: 'The longest timeout in seconds that anybody gets; a longer one is cut to it.',
+  },
+  maxOutputKb: {
+    name: 'max_output_kb',
+    variable: 'SANDBOX_MAX_OUTPUT_KB',
+    type: amount,
+    alias: { name: 'limits.max_output_bytes', type: converted(wholeAmount, (bytes) => bytes / 1024) },
+    default: 10,
+    inProject: smaller,
+    description:
+      'How much of stdout, and as much of stderr, is kept in a result (limits.max_output_bytes: in bytes).',
+  },
+  minIsolation: {
+    name: 'min_isolation',
+    variable: 'SANDBOX_MIN_ISOLATION',
+    type: oneOf(ISOLATION_LEVELS),
+    inProject: laterOf(ISOLATION_LEVELS),
+    strictestWins: true,
+    description: 'Refuse anything weaker; the strictest of all places where it is set holds.',
+  },
+  localIsolation: {
+    name: 'local_isolation',
+    variable: 'SANDBOX_LOCAL_ISOLATION',
+    type: oneOf(['auto', 'namespace', 'none']),
+    default: 'auto',
+    inProject: laterOf(['none', 'auto', 'namespace']),
+    description:
+      'For local: namespaces where they work (auto), always (namespace), or a plain process (none).',
+  },
+  fallback: {
+    name: 'fallback',
+    variable: 'SANDBOX_FALLBACK',
+    type: runtime,
+    inProject: { refused: 'it could bring in a weaker runtime' },
+    description: 'The runtime to use when the chosen one is unavailable; without it such a run is refused.',
+  },
+  blockDangerousImports: {
+    name: 'block_dangerous_imports',
+    variable: 'SANDBOX_BLOCK_DANGEROUS_IMPORTS',
+    type: booleanOrWarn,
+    default: 'false',
+    inProject: laterOf(['false', 'warn', 'true']),
+    description: 'Whether blocked imports stop a run before it starts (true) or are only reported (warn).',
+  },
+  blockedImports: {
+    name: 'blocked_imports',
+    variable: 'SANDBOX_BLOCKED_IMPORTS',
+    type: imports,
+    default: DEFAULT_BLOCKED_IMPORTS,
+    inProject: union,
+    description: 'Modules that block_dangerous_imports is about; python:os means os in Python only.',
+  },
+  storeCode: {
+    name: 'store_code',
+    variable: 'SANDBOX_STORE_CODE',
+    type: oneOf(['always', 'on_error', 'never']),
+    default: 'on_error',
+    inProject: { refused: 'it decides what is recorded about a run' },
+    description: 'When the code and the result of a run are kept as artifacts.',
+  },
+  artifactsDir: {
+    name: 'artifacts_dir',
+    variable: 'SANDBOX_ARTIFACTS_DIR',
+    type: folder,
+    default: './artifacts/executions',
+    inProject: { refused: 'it decides where files of this host are written' },
+    description:
+      'The folder of the artifacts; a relative path starts at the folder of the file that it is written in, and anywhere else at the working directory.',
+  },
+  supportedLanguages: {
+    name: 'supported_languages',
+    variable: 'SANDBOX_SUPPORTED_LANGUAGES',
+    type: someOf(LANGUAGE_NAMES),
+    default: LANGUAGE_NAMES,
+    inProject: intersection,
+    description: 'The only languages that may be run.',
+  },
+  memoryMb: {
+    name: 'memory_mb',
+    variable: 'SANDBOX_MEMORY_MB',
+    type: wholeAmount,
+    alias: { name: 'limits.max_memory_mb', type: wholeAmount },
+    default: 512,
+    inProject: smaller,
+    description: 'Memory limit in MB.',
+  },
+  diskMb: {
+    name: 'disk_mb',
+    variable: 'SANDBOX_DISK_MB',
+    type: wholeAmount,
+    alias: { name: 'limits.max_disk_mb', type: wholeAmount },
+    default: 256,
+    inProject: smaller,
+    description: 'Limit in MB for all that is written in the sandbox.',
+  },
+  maxProcesses: {
+    name: 'max_processes',
+    variable: 'SANDBOX_MAX_PROCESSES',
+    type: wholeAmount,
+    default: 64,
+    inProject: smaller,
+    description: 'How many processes and threads there may be at a time.',
+  },
+  cpuLimit: {
+    name: 'cpu_limit',
+    variable: 'SANDBOX_CPU_LIMIT',
+    type: amount,
+    alias: { name: 'limits.max_cpu_cores', type: amount },
+    inProject: smaller,
+    description: 'Share of the processor in cores.',
+  },
+  python: interpreter('python', 'SANDBOX_PYTHON', 'Python'),
+  node: interpreter('node', 'SANDBOX_NODE', 'JavaScript'),
+  bash: interpreter('bash', 'SANDBOX_BASH', 'shell'),
+};
+
+export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
+
+/** A setting for code that treats all of them alike; its values have been through its own type. */
+export function settingOf(key: SettingKey): Setting<unknown> {
+  return SETTINGS[key] as unknown as Setting<unknown>;
+}
+
+function interpreter(name: string, variable: string, language: string): Setting<string> {
+  return {
+    name,
+    variable,
+    type: program,
+    inProject: { refused: 'it decides which program this host starts' },
+    description: `The ${language} interpreter of the runtimes that use the host's: a name on PATH, or a path (relative as in artifacts_dir).`,
+  };
+}

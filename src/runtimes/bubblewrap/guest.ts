@@ -1,0 +1,383 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statfsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SandboxError } from '../../errors.ts';
+import type { LanguageName } from '../../languages/language.ts';
+import type { Cgroup } from '../host/cgroups/cgroup.ts';
+import type { Folder } from '../host/folder.ts';
+import type { HostInterpreter } from '../host/interpreters.ts';
+import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
+import { createStreams, type StandardStreams } from '../host/pipes.ts';
+import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
+import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
+import { usageBetween } from '../host/usage.ts';
+import { WorkspaceFiles } from '../host/workspaceFiles.ts';
+import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
+import { bubblewrapArguments, WRITABLE } from './arguments.ts';
+import { readHostView, readNetworkFiles } from './hostView.ts';
+import type { Stage } from './stage.ts';
+import { readStatus } from './status.ts';
+import type { Tools } from './tools.ts';
+
+/** Descriptors of the program that is being started; all are closed before the guest's program runs. */
+const NAMESPACE_FDS = { mount: 4, user: 5 };
+const ARGUMENTS_FD = 6;
+const SECCOMP_FD = 7;
+
+/** How long the kernel may take to end a namespace's processes before we say that it failed. */
+const TEARDOWN_DEADLINE_MS = 10_000;
+
+export interface BubblewrapParts {
+  readonly tools: Tools;
+  readonly spec: SandboxSpec;
+  readonly stage: Stage;
+  readonly cgroup: Cgroup | undefined;
+  readonly capabilities: Capabilities;
+  readonly seccomp: Uint8Array;
+  readonly interpreters: ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
+}
+
+/** A sandbox of namespaces: each program of it gets fresh ones over the same files. */
+export class BubblewrapGuest implements Guest {
+  readonly workspace = WRITABLE.workspace;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly enforced: Enforced;
+  readonly #parts: BubblewrapParts;
+  readonly #workspaceFolder: Folder;
+  readonly #files: WorkspaceFiles;
+  readonly #running = new Set<GuestProcess>();
+  #spawned = 0;
+  #destroyed = false;
+
+  private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
+    this.#parts = parts;
+    this.#workspaceFolder = workspaceFolder;
+    const { uid, gid } = parts.stage;
+    const owner = uid === process.getuid?.() ? undefined : { uid, gid };
+    this.#files = new WorkspaceFiles(workspaceFolder, this.workspace, owner);
+    this.environment = {
+      PATH: searchPath([...parts.interpreters.values()]),
+      HOME: this.workspace,
+      LANG: 'C.UTF-8',
+      TMPDIR: WRITABLE.tmp,
+    };
+    this.enforced = readEnforced(parts);
+  }
+
+  static async create(parts: BubblewrapParts): Promise<BubblewrapGuest> {
+    await writeFile(parts.stage.folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
+    return new BubblewrapGuest(parts, await parts.stage.folder.enter('workspace'));
+  }
+
+  async interpreter(language: LanguageName): Promise<HostInterpreter> {
+    const found = this.#parts.interpreters.get(language);
+    if (found instanceof SandboxError) throw found;
+    if (found !== undefined) return found;
+    throw new SandboxError('LANGUAGE_UNAVAILABLE', `This sandbox was not made for ${language}.`, {
+      hint: `Name ${language} when the sandbox is made.`,
+      details: { language },
+    });
+  }
+
+  async spawn(command: Command): Promise<GuestProcess> {
+    this.#assertOpen();
+    const { cgroup, stage } = this.#parts;
+    const [streams, argumentsFile] = await Promise.all([
+      createStreams(command.stdin, { uid: stage.uid, gid: stage.gid }),
+      this.#writeArguments(command),
+    ]);
+    const before = cgroup?.measure();
+    cgroup?.resetPeaks();
+    let child: ChildProcess;
+    try {
+      child = this.#start(command, streams, argumentsFile);
+    } catch (error) {
+      streams.destroy();
+      throw notStarted(error);
+    }
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    exited.catch(() => {});
+    streams.closeChildEnds();
+    const status = readStatus(child.stdio[STATUS_FD] as Readable);
+    const initPid = await status.started;
+    if (initPid === undefined) {
+      await exited.catch((error) => {
+        streams.destroy();
+        throw notStarted(error);
+      });
+      const said = await leftIn(streams.stderr);
+      streams.destroy();
+      throw isolationFailed((await status.failure) ?? said);
+    }
+    const init = readStat(initPid) ?? { pid: initPid, startTime: '' };
+    let killed = false;
+    const end = async (): Promise<Exit> => {
+      await exited;
+      sendIfRunning(init, 'SIGKILL');
+      await untilGone(init);
+      await cgroup?.killAll();
+      const code = await status.exitCode;
+      const after = cgroup?.measure();
+      const oomKills = before && after ? after.oomKills - before.oomKills : undefined;
+      const known = {
+        ...(oomKills === undefined ? {} : { oomKills }),
+        ...(before && after ? { usage: usageBetween(before, after) } : {}),
+      };
+      if (code === undefined && !killed && !oomKills) throw isolationFailed(await status.failure);
+      const final = code ?? 137;
+      return { code: final, outOfMemory: final === 137 && !killed && (oomKills ?? 0) > 0, ...known };
+    };
+    const guestProcess: GuestProcess = {
+      ...(streams.stdin ? { stdin: streams.stdin } : {}),
+      stdout: streams.stdout,
+      stderr: streams.stderr,
+      exit: end().finally(() => this.#running.delete(guestProcess)),
+      kill: async (signal) => {
+        if (signal === 'SIGTERM') {
+          const program = mainProgram(init.pid);
+          if (program !== undefined) sendSignal(program, 'SIGTERM');
+          return;
+        }
+        killed = true;
+        sendIfRunning(init, 'SIGKILL');
+      },
+    };
+    // Whoever spawned looks at it later; until then a failure is not an unhandled one.
+    guestProcess.exit.catch(() => {});
+    this.#running.add(guestProcess);
+    return guestProcess;
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<Uint8Array> {
+    this.#assertOpen();
+    return this.#files.read(path, maxBytes);
+  }
+
+  async writeFile(path: string, data: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    return this.#files.write(path, data);
+  }
+
+  async listFiles(path: string) {
+    this.#assertOpen();
+    return this.#files.list(path);
+  }
+
+  async destroy(): Promise<void> {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    const running = [...this.#running];
+    await Promise.all(running.map((program) => program.kill('SIGKILL')));
+    await Promise.allSettled(running.map((program) => program.exit));
+    await this.#parts.cgroup?.remove();
+    await this.#workspaceFolder.close();
+    await this.#parts.stage.close();
+  }
+
+  #assertOpen(): void {
+    if (!this.#destroyed) return;
+    throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
+  }
+
+  /** Arguments go through a file in the stage: on the command line other users of the host could read them. */
+  async #writeArguments(command: Command): Promise<string> {
+    const { stage, interpreters, spec } = this.#parts;
+    const shown = [...interpreters.values()].flatMap((found) =>
+      found instanceof SandboxError ? [] : found.prefixes,
+    );
+    const lines = bubblewrapArguments({
+      host: readHostView(),
+      stage: stage.mount,
+      prefixes: [...new Set(shown)].map((path) => ({ source: stage.bound.get(path) ?? path, path })),
+      network: spec.policy.network === 'open' ? 'open' : 'none',
+      networkFiles: spec.policy.network === 'open' ? readNetworkFiles() : [],
+      environment: command.env,
+      statusFd: STATUS_FD,
+      seccompFd: SECCOMP_FD,
+    });
+    const name = `arguments-${this.#spawned++}`;
+    await writeFile(stage.folder.entry(name), lines.map((line) => `${line}\0`).join(''), {
+      mode: 0o644,
+      flag: 'wx',
+    });
+    return `${stage.mount}/${name}`;
+  }
+
+  #start(command: Command, streams: StandardStreams, argumentsFile: string): ChildProcess {
+    const { tools, stage } = this.#parts;
+    const asRoot = stage.userNamespace === undefined;
+    const program = [
+      ...(asRoot
+        ? [tools.setpriv, '--reuid', String(stage.uid), '--regid', String(stage.gid), '--clear-groups']
+        : []),
+      ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
+      ...this.#insideLimits(),
+      ...command.argv,
+    ];
+    const steps: LaunchStep[] = [
+      ...(this.#parts.cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+      ...this.#outsideLimits(),
+      { openFile: argumentsFile, as: ARGUMENTS_FD },
+      { openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD },
+    ];
+    return spawn(
+      tools.nsenter,
+      [
+        ...(asRoot ? [] : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
+        `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
+        ...launcherArguments(tools.bash, steps, program, { keepStatus: true }),
+      ],
+      {
+        // Shown inside as /proc/1/environ.
+        env: { PATH: '/usr/bin:/bin' },
+        cwd: '/',
+        stdio: [
+          streams.child.stdin,
+          streams.child.stdout,
+          streams.child.stderr,
+          'pipe',
+          stage.mountNamespace,
+          stage.userNamespace ?? 'ignore',
+        ],
+      },
+    );
+  }
+
+  #outsideLimits(): LaunchStep[] {
+    const { spec, capabilities } = this.#parts;
+    const { memoryMb, diskMb, timeoutSec } = spec.policy.limits;
+    return [
+      ...baseRlimits({ timeoutSec: timeoutSec.value, diskMb: diskMb.value, cores: availableParallelism() }),
+      ...(capabilities.limits.memoryMb === 'rlimit' ? [memoryRlimit(memoryMb.value)] : []),
+    ];
+  }
+
+  /**
+   * Where no cgroup counts processes, the kernel counts them by user within the sandbox's own user namespace:
+   * so that limit must be set inside.
+   */
+  #insideLimits(): string[] {
+    const { tools, spec, capabilities } = this.#parts;
+    if (capabilities.limits.processes !== 'rlimit') return [];
+    const count = spec.policy.limits.processes.value;
+    return [tools.prlimit, `--nproc=${count}:${count}`, '--'];
+  }
+}
+
+/** Reads back what holds: from the cgroup's files, from the file system, from the kernel's own user ids. */
+function readEnforced({ spec, stage, cgroup, capabilities }: BubblewrapParts): Enforced {
+  const { limits, network } = spec.policy;
+  const files = statfsSync(stage.folder.self);
+  const diskMb = (files.blocks * files.bsize) / 1024 ** 2;
+  const held = cgroup?.held;
+  const memoryMb =
+    capabilities.limits.memoryMb === 'cgroup'
+      ? held?.memoryBytes == null
+        ? null
+        : held.memoryBytes / 1024 ** 2 - diskMb
+      : limits.memoryMb.value;
+  return {
+    isolation: 'namespace',
+    network,
+    filesystem: 'private',
+    processes: 'contained',
+    seccomp: true,
+    uid: stage.uid,
+    limits: {
+      memoryMb: { value: memoryMb, by: capabilities.limits.memoryMb, default: limits.memoryMb.default },
+      diskMb: { value: diskMb, by: 'tmpfs', default: limits.diskMb.default },
+      processes:
+        capabilities.limits.processes === 'none'
+          ? { value: null, by: 'none', default: limits.processes.default }
+          : {
+              value:
+                capabilities.limits.processes === 'cgroup'
+                  ? (held?.processes ?? null)
+                  : limits.processes.value,
+              by: capabilities.limits.processes,
+              default: limits.processes.default,
+            },
+      cpu:
+        held?.cpuCores == null
+          ? { value: null, by: 'none', default: limits.cpu?.default ?? true }
+          : { value: held.cpuCores, by: 'cgroup', default: limits.cpu?.default ?? true },
+      timeoutSec: { value: limits.timeoutSec.value, by: 'timer', default: limits.timeoutSec.default },
+    },
+  };
+}
+
+function searchPath(interpreters: readonly (HostInterpreter | SandboxError)[]): string {
+  const folders = interpreters.flatMap((found) =>
+    found instanceof SandboxError ? [] : [dirname(found.path)],
+  );
+  return [...new Set([...folders, '/usr/local/bin', '/usr/bin', '/bin'])].join(':');
+}
+
+/** The program itself: the first process that the sandbox's init started. */
+function mainProgram(initPid: number): number | undefined {
+  const children =
+    readProc(`${initPid}/task/${initPid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ??
+    allProcesses().flatMap(({ pid, parent }) => (parent === initPid ? [pid] : []));
+  const known = children.flatMap((pid) => readStat(pid) ?? []);
+  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid)[0]?.pid;
+}
+
+type Identity = Pick<ProcessStat, 'pid' | 'startTime'>;
+
+function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
+  if (isRunning(process)) sendSignal(process.pid, signal);
+}
+
+/** The end of a namespace's init is the end of everything in it: the kernel sees to that first. */
+async function untilGone(init: Identity): Promise<void> {
+  const deadline = Date.now() + TEARDOWN_DEADLINE_MS;
+  while (isRunning(init)) {
+    if (Date.now() > deadline) {
+      throw new SandboxError('SANDBOX_FAILED', `Process ${init.pid}, a sandbox's init, could not be ended.`, {
+        hint: 'A process in uninterruptible sleep ends when its input or output does.',
+        details: { pid: init.pid },
+      });
+    }
+    await delay(1);
+  }
+}
+
+async function leftIn(stream: Readable): Promise<string> {
+  let text = '';
+  const read = async (): Promise<void> => {
+    for await (const chunk of stream) {
+      text += String(chunk);
+      if (text.length > 4000) break;
+    }
+  };
+  await Promise.race([read().catch(() => {}), delay(200, undefined, { ref: false })]);
+  return text.trim();
+}
+
+function isolationFailed(reason: string | undefined): SandboxError {
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    `bubblewrap could not hold the sandbox: ${reason || 'it was killed'}`,
+    {
+      hint: 'Run: glovebox doctor --verify bubblewrap',
+    },
+  );
+}
+
+function notStarted(error: unknown): SandboxError {
+  const tooLong = (error as NodeJS.ErrnoException).code === 'E2BIG';
+  return tooLong
+    ? new SandboxError('INPUT_INVALID', 'The arguments are too long for this system.', {
+        hint: 'Pass long input as a file or on standard input.',
+        cause: error,
+      })
+    : new SandboxError('SANDBOX_FAILED', `The sandbox could not be started: ${(error as Error).message}`, {
+        hint: 'Run: glovebox doctor',
+        cause: error,
+      });
+}

@@ -1,0 +1,34 @@
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import type { HostView } from './arguments.ts';
+
+/** What programs need of `/usr`; not `/usr/local`, which may hold configuration, nor sources or headers. */
+const USR = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'libexec', 'share'].map(
+  (name) => `/usr/${name}`,
+);
+
+const ROOTS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+/** For the dynamic linker, for Debian's command alternatives, and for the local time. */
+const ETC = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/etc/timezone'];
+
+const NETWORK_FILES = ['/etc/resolv.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/services'];
+
+/** Looks at the host's system folders. */
+export function readHostView(): HostView {
+  return {
+    usr: USR.filter(exists),
+    roots: ROOTS.filter(exists).map((path) =>
+      lstatSync(path).isSymbolicLink() ? { path, link: readlinkSync(path) } : { path },
+    ),
+    etc: ETC.filter(exists),
+  };
+}
+
+/** Files for an open network; `resolv.conf` is often a link to a folder that is not shown. */
+export function readNetworkFiles(): { source: string; path: string }[] {
+  return NETWORK_FILES.filter(exists).map((path) => ({ source: realpathSync(path), path }));
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,38 @@
+import type { Readable } from 'node:stream';
+
+/** What bubblewrap, or the launcher before it, says on its status descriptor. */
+export interface Status {
+  /** The sandbox's init process, in the host's numbers; undefined when it never came to be. */
+  readonly started: Promise<number | undefined>;
+  /** The program's exit code; undefined when the isolation ended before the program did. */
+  readonly exitCode: Promise<number | undefined>;
+  /** Why the launcher gave up; undefined when it did not. */
+  readonly failure: Promise<string | undefined>;
+}
+
+/** Reads the status descriptor to its end. bubblewrap writes one JSON document after another, over several lines. */
+export function readStatus(stream: Readable): Status {
+  let text = '';
+  let resolveStarted: (pid: number | undefined) => void = () => {};
+  const started = new Promise<number | undefined>((resolve) => {
+    resolveStarted = resolve;
+  });
+  const whole = new Promise<string>((resolve) => {
+    stream.on('data', (chunk) => {
+      text += String(chunk);
+      const pid = /"child-pid": *(\d+)/.exec(text)?.[1];
+      if (pid !== undefined) resolveStarted(Number(pid));
+    });
+    stream.once('close', () => resolve(text));
+    stream.once('error', () => resolve(text));
+  });
+  void whole.then(() => resolveStarted(undefined));
+  return {
+    started,
+    exitCode: whole.then((all) => {
+      const code = /"exit-code": *(\d+)/.exec(all)?.[1];
+      return code === undefined ? undefined : Number(code);
+    }),
+    failure: whole.then((all) => /"failed":"([^"]*)"/.exec(all)?.[1]),
+  };
+}

@@ -1,0 +1,44 @@
+/** One group of processes that the kernel limits, counts and can end as a whole. */
+export interface Cgroup {
+  /** Files that a process writes `0` to in order to enter. */
+  readonly entrances: readonly string[];
+  /** The limits as the kernel holds them, read back after they were set. */
+  readonly held: HeldLimits;
+  /** Counts so far; peaks are since the last `resetPeaks`. */
+  measure(): CgroupFigures;
+  resetPeaks(): void;
+  /** Ends every process in it, however fast they fork, and resolves when none is left. */
+  killAll(): Promise<void>;
+  /** Removes the group; its processes must be gone. */
+  remove(): Promise<void>;
+}
+
+export interface CgroupLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly cpuCores?: number;
+}
+
+export interface HeldLimits {
+  readonly memoryBytes: number | null;
+  readonly processes: number | null;
+  readonly cpuCores: number | null;
+}
+
+export interface CgroupFigures {
+  readonly oomKills: number;
+  readonly cpuSec?: number;
+  readonly peakMemoryBytes?: number;
+  readonly peakProcesses?: number;
+}
+
+/** What the cgroups of this host can hold for us; a controller that is missing is in no set. */
+export interface CgroupHost {
+  readonly version: 1 | 2;
+  readonly controllers: ReadonlySet<Controller>;
+  create(name: string, limits: CgroupLimits): Promise<Cgroup>;
+  /** Ends and removes groups whose owner is dead; resolves to how many. */
+  sweep(): Promise<number>;
+}
+
+export type Controller = 'memory' | 'pids' | 'cpu';

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SandboxError } from '../../../errors.ts';
+import { isAbandoned } from '../owner.ts';
+import { sendSignal } from '../procfs.ts';
+
+/** A control file's text without its newline; undefined when this kernel does not have it. */
+export function readControl(folder: string, file: string): string | undefined {
+  try {
+    return readFileSync(`${folder}/${file}`, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // EOPNOTSUPP: some files exist and answer nothing, as memory.peak does on older kernels.
+    if (code === 'ENOENT' || code === 'EOPNOTSUPP') return undefined;
+    throw error;
+  }
+}
+
+export function writeControl(folder: string, file: string, value: string | number): void {
+  writeFileSync(`${folder}/${file}`, String(value));
+}
+
+/** The number behind `key` in a file of `key value` lines. */
+export function readKeyed(folder: string, file: string, key: string): number | undefined {
+  const line = readControl(folder, file)
+    ?.split('\n')
+    .find((candidate) => candidate.startsWith(`${key} `));
+  return line === undefined ? undefined : Number(line.slice(key.length + 1));
+}
+
+/** A limit's value; null for `max` and for version 1's way of saying that there is none. */
+export function readLimit(folder: string, file: string): number | null {
+  const text = readControl(folder, file);
+  if (text === undefined || text === 'max') return null;
+  const value = Number(text);
+  return value > Number.MAX_SAFE_INTEGER || value < 0 ? null : value;
+}
+
+export function members(folder: string): number[] {
+  const text = readControl(folder, 'cgroup.procs');
+  return text ? text.split('\n').map(Number) : [];
+}
+
+/** How long ending all processes of a group may take before we say that it failed. */
+const KILL_DEADLINE_MS = 10_000;
+
+/**
+ * Kills until nobody is left. Forking must be forbidden before: then each round only shrinks the group,
+ * however fast its members were.
+ */
+export async function killMembers(folder: string): Promise<void> {
+  const deadline = Date.now() + KILL_DEADLINE_MS;
+  for (let pids = members(folder); pids.length > 0; pids = members(folder)) {
+    for (const pid of pids) if (pid > 0) sendSignal(pid, 'SIGKILL');
+    if (Date.now() > deadline) {
+      throw new SandboxError('SANDBOX_FAILED', `${pids.length} processes in ${folder} could not be ended.`, {
+        hint: 'A process in uninterruptible sleep ends when its input or output does; run: glovebox prune',
+        details: { pids },
+      });
+    }
+    await delay(2);
+  }
+}
+
+/** Removes an empty group. The kernel may need a moment after the last process (EBUSY). */
+export async function removeGroup(folder: string): Promise<void> {
+  const deadline = Date.now() + KILL_DEADLINE_MS;
+  for (;;) {
+    try {
+      rmdirSync(folder);
+      return;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return;
+      if (code !== 'EBUSY' || Date.now() > deadline) throw error;
+      await delay(2);
+    }
+  }
+}
+
+/** Names of groups in `parent` that a dead process of ours made. */
+export function abandonedGroups(parent: string): string[] {
+  return readdirSync(parent, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && isAbandoned(entry.name))
+    .map((entry) => entry.name);
+}

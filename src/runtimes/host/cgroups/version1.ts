@@ -1,0 +1,110 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
+import {
+  abandonedGroups,
+  killMembers,
+  readControl,
+  readKeyed,
+  readLimit,
+  removeGroup,
+  writeControl,
+} from './files.ts';
+
+/** Where each controller's hierarchy is mounted and our own group in it, for the ones that we may write. */
+export type Version1Parents = Readonly<Partial<Record<Controller | 'cpuacct', string>>>;
+
+/** One quota period of the `cpu` controller, in microseconds. */
+const PERIOD_US = 100_000;
+
+/** Cgroups of version 1: one hierarchy for each controller, so one folder in each. */
+export function cgroupVersion1(parents: Version1Parents): CgroupHost {
+  const controllers = new Set(
+    (['memory', 'pids', 'cpu'] as const).filter((name) => parents[name] !== undefined),
+  );
+  const folderIn = (controller: keyof Version1Parents, name: string): string | undefined =>
+    parents[controller] === undefined ? undefined : `${parents[controller]}/${name}`;
+
+  const open = (name: string, wantsCpu: boolean): Cgroup => {
+    const memory = folderIn('memory', name);
+    const pids = folderIn('pids', name);
+    const accounting = folderIn('cpuacct', name);
+    const cpu = wantsCpu ? folderIn('cpu', name) : undefined;
+    const folders = [...new Set([memory, pids, accounting, cpu].filter((folder) => folder !== undefined))];
+    for (const folder of folders) mkdirSync(folder, { recursive: true });
+    const quota = cpu === undefined ? null : readLimit(cpu, 'cpu.cfs_quota_us');
+    return {
+      entrances: folders.map((folder) => `${folder}/cgroup.procs`),
+      get held() {
+        return {
+          memoryBytes: memory ? readLimit(memory, 'memory.limit_in_bytes') : null,
+          processes: pids ? readLimit(pids, 'pids.max') : null,
+          cpuCores: quota === null ? null : quota / PERIOD_US,
+        };
+      },
+      measure: () => ({
+        oomKills: (memory && readKeyed(memory, 'memory.oom_control', 'oom_kill')) || 0,
+        ...(accounting ? { cpuSec: Number(readControl(accounting, 'cpuacct.usage')) / 1e9 } : {}),
+        ...(memory ? { peakMemoryBytes: Number(readControl(memory, 'memory.max_usage_in_bytes')) } : {}),
+        ...peakProcesses(pids),
+      }),
+      resetPeaks() {
+        if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
+      },
+      async killAll() {
+        if (pids) writeControl(pids, 'pids.max', 0);
+        for (const folder of folders) await killMembers(folder);
+        if (pids) writeControl(pids, 'pids.max', 'max');
+      },
+      async remove() {
+        for (const folder of folders) await removeGroup(folder);
+      },
+    };
+  };
+
+  const setLimits = (name: string, limits: CgroupLimits): void => {
+    const memory = folderIn('memory', name);
+    const pids = folderIn('pids', name);
+    const cpu = folderIn('cpu', name);
+    if (memory) {
+      mkdirSync(memory);
+      writeControl(memory, 'memory.limit_in_bytes', limits.memoryBytes);
+      // Memory and swap together, where the kernel counts swap: otherwise the excess would go there.
+      if (existsSync(`${memory}/memory.memsw.limit_in_bytes`)) {
+        writeControl(memory, 'memory.memsw.limit_in_bytes', limits.memoryBytes);
+      }
+    }
+    if (pids) {
+      mkdirSync(pids, { recursive: true });
+      writeControl(pids, 'pids.max', limits.processes);
+    }
+    if (cpu && limits.cpuCores !== undefined) {
+      mkdirSync(cpu, { recursive: true });
+      writeControl(cpu, 'cpu.cfs_period_us', PERIOD_US);
+      writeControl(cpu, 'cpu.cfs_quota_us', Math.round(limits.cpuCores * PERIOD_US));
+    }
+  };
+
+  return {
+    version: 1,
+    controllers,
+    async create(name, limits) {
+      setLimits(name, limits);
+      return open(name, limits.cpuCores !== undefined);
+    },
+    async sweep() {
+      const folders = [...new Set(Object.values(parents))];
+      const names = new Set(folders.flatMap(abandonedGroups));
+      for (const name of names) {
+        const group = open(name, parents.cpu !== undefined);
+        await group.killAll();
+        await group.remove();
+      }
+      return names.size;
+    },
+  };
+}
+
+function peakProcesses(pids: string | undefined): { peakProcesses?: number } {
+  const peak = pids === undefined ? undefined : readControl(pids, 'pids.peak');
+  return peak === undefined ? {} : { peakProcesses: Number(peak) };
+}

@@ -1,0 +1,82 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { Cgroup, CgroupHost, Controller } from './cgroup.ts';
+import {
+  abandonedGroups,
+  killMembers,
+  readControl,
+  readKeyed,
+  readLimit,
+  removeGroup,
+  writeControl,
+} from './files.ts';
+
+/** One quota period of the `cpu` controller, in microseconds. */
+const PERIOD_US = 100_000;
+
+/** Cgroups of version 2: one folder below `parent`, which hands down the given controllers. */
+export function cgroupVersion2(parent: string, controllers: ReadonlySet<Controller>): CgroupHost {
+  const open = (name: string): Cgroup => {
+    const folder = `${parent}/${name}`;
+    return {
+      entrances: [`${folder}/cgroup.procs`],
+      get held() {
+        return {
+          memoryBytes: readLimit(folder, 'memory.max'),
+          processes: readLimit(folder, 'pids.max'),
+          cpuCores: readCores(folder),
+        };
+      },
+      measure: () => {
+        const usageUs = readKeyed(folder, 'cpu.stat', 'usage_usec');
+        const peakMemory = readControl(folder, 'memory.peak');
+        const peakProcesses = readControl(folder, 'pids.peak');
+        return {
+          oomKills: readKeyed(folder, 'memory.events', 'oom_kill') ?? 0,
+          ...(usageUs === undefined ? {} : { cpuSec: usageUs / 1e6 }),
+          ...(peakMemory === undefined ? {} : { peakMemoryBytes: Number(peakMemory) }),
+          ...(peakProcesses === undefined ? {} : { peakProcesses: Number(peakProcesses) }),
+        };
+      },
+      // Version 2 keeps peaks for the life of the group.
+      resetPeaks() {},
+      async killAll() {
+        if (existsSync(`${folder}/cgroup.kill`)) writeControl(folder, 'cgroup.kill', 1);
+        else if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
+        await killMembers(folder);
+      },
+      remove: () => removeGroup(folder),
+    };
+  };
+
+  return {
+    version: 2,
+    controllers,
+    async create(name, limits) {
+      const folder = `${parent}/${name}`;
+      mkdirSync(folder);
+      if (controllers.has('memory')) {
+        writeControl(folder, 'memory.max', limits.memoryBytes);
+        if (existsSync(`${folder}/memory.swap.max`)) writeControl(folder, 'memory.swap.max', 0);
+      }
+      if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
+      if (controllers.has('cpu') && limits.cpuCores !== undefined) {
+        writeControl(folder, 'cpu.max', `${Math.round(limits.cpuCores * PERIOD_US)} ${PERIOD_US}`);
+      }
+      return open(name);
+    },
+    async sweep() {
+      const names = abandonedGroups(parent);
+      for (const name of names) {
+        const group = open(name);
+        await group.killAll();
+        await group.remove();
+      }
+      return names.length;
+    },
+  };
+}
+
+function readCores(folder: string): number | null {
+  const [quota, period] = (readControl(folder, 'cpu.max') ?? 'max').split(' ');
+  return quota === undefined || quota === 'max' ? null : Number(quota) / Number(period);
+}

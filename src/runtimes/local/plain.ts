@@ -1,0 +1,347 @@
+/**
+ * A plain process of this host in a folder of its own: what is left where namespaces do not work. It is not
+ * a security boundary, and `enforced` says so. It keeps its working folder apart, its environment, its
+ * descriptors and, as far as it can, its processes.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
+import { availableParallelism, constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { SandboxError } from '../../errors.ts';
+import type { LanguageName } from '../../languages/language.ts';
+import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
+import { findExecutable } from '../host/executables.ts';
+import { Folder } from '../host/folder.ts';
+import { findInterpreter, type HostInterpreter, type InterpreterSettings } from '../host/interpreters.ts';
+import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
+import { isAbandoned, ownedName } from '../host/owner.ts';
+import { createStreams, type StandardStreams } from '../host/pipes.ts';
+import { endTree } from '../host/processTree.ts';
+import { sendSignal } from '../host/procfs.ts';
+import { removeTree } from '../host/removeTree.ts';
+import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
+import { usageBetween } from '../host/usage.ts';
+import { WorkspaceFiles } from '../host/workspaceFiles.ts';
+import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
+
+export interface PlainOptions {
+  readonly interpreters: InterpreterSettings;
+  readonly cgroups: CgroupHost | undefined;
+}
+
+/** What a plain process can hold with these cgroups; `launcher` is whether bash is there to set limits. Pure. */
+export function plainCapabilities(cgroups: CgroupHost | undefined, launcher: boolean): Capabilities {
+  const has = (controller: 'memory' | 'pids' | 'cpu'): boolean =>
+    launcher && (cgroups?.controllers.has(controller) ?? false);
+  return {
+    isolation: 'process',
+    network: ['open'],
+    filesystem: 'host',
+    processes: launcher && cgroups !== undefined ? 'contained' : 'best-effort',
+    seccomp: false,
+    limits: {
+      memoryMb: has('memory') ? 'cgroup' : launcher && process.platform === 'linux' ? 'rlimit' : 'none',
+      diskMb: 'none',
+      processes: has('pids') ? 'cgroup' : 'none',
+      cpu: has('cpu') ? 'cgroup' : 'none',
+      timeoutSec: 'timer',
+    },
+  };
+}
+
+/** Makes the folder, and the cgroup where there can be one. */
+export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions): Promise<Guest> {
+  const bash = await findExecutable('bash');
+  const capabilities = plainCapabilities(options.cgroups, bash !== undefined);
+  const home = await mkdtemp(join(tmpdir(), ownedName('box')));
+  try {
+    await mkdir(join(home, 'workspace'), { mode: 0o700 });
+    await mkdir(join(home, 'tmp'), { mode: 0o700 });
+    const folder = await Folder.open(join(home, 'workspace'));
+    const { memoryMb, processes, cpu } = spec.policy.limits;
+    const cgroup =
+      bash === undefined
+        ? undefined
+        : await options.cgroups?.create(ownedName(spec.id), {
+            memoryBytes: Math.ceil(memoryMb.value * 1024 ** 2),
+            processes: processes.value,
+            ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
+          });
+    return new PlainGuest({ spec, options, home, folder, cgroup, bash, capabilities });
+  } catch (error) {
+    await removeTree(home);
+    throw error;
+  }
+}
+
+/** Removes the folders that dead processes of ours left; resolves to how many. */
+export async function sweepFolders(): Promise<number> {
+  const names = (await readdir(tmpdir())).filter(isAbandoned);
+  for (const name of names) {
+    const path = join(tmpdir(), name);
+    // Processes of a dead owner still know their folder.
+    await endTree({ variables: marks(path) });
+    await removeTree(path);
+  }
+  return names.length;
+}
+
+/** Variables that every process of the run was given; a program may still take them away from its children. */
+function marks(home: string): string[] {
+  return [`HOME=${join(home, 'workspace')}`, `TMPDIR=${join(home, 'tmp')}`];
+}
+
+interface PlainParts {
+  readonly spec: SandboxSpec;
+  readonly options: PlainOptions;
+  readonly home: string;
+  readonly folder: Folder;
+  readonly cgroup: Cgroup | undefined;
+  readonly bash: string | undefined;
+  readonly capabilities: Capabilities;
+}
+
+class PlainGuest implements Guest {
+  readonly workspace: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly enforced: Enforced;
+  readonly #parts: PlainParts;
+  readonly #files: WorkspaceFiles;
+  readonly #running = new Set<GuestProcess>();
+  #destroyed = false;
+
+  constructor(parts: PlainParts) {
+    this.#parts = parts;
+    this.workspace = join(parts.home, 'workspace');
+    this.#files = new WorkspaceFiles(parts.folder, this.workspace);
+    this.environment = {
+      PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      HOME: this.workspace,
+      LANG: 'C.UTF-8',
+      TMPDIR: join(parts.home, 'tmp'),
+    };
+    this.enforced = readEnforced(parts);
+  }
+
+  interpreter(language: LanguageName): Promise<HostInterpreter> {
+    return findInterpreter(language, this.#parts.options.interpreters);
+  }
+
+  async spawn(command: Command): Promise<GuestProcess> {
+    this.#assertOpen();
+    const { cgroup } = this.#parts;
+    const streams = await createStreams(command.stdin);
+    const before = cgroup?.measure();
+    cgroup?.resetPeaks();
+    let child: ChildProcess;
+    try {
+      child = await this.#start(command, streams);
+    } catch (error) {
+      streams.destroy();
+      throw error;
+    }
+    const { pid } = child;
+    if (pid === undefined) throw new Error('A process that was started has a pid.');
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const end = async (): Promise<Exit> => {
+      const [code, signal] = await exited;
+      await cgroup?.killAll();
+      await endTree({ pid, variables: marks(this.#parts.home) });
+      const final = code ?? 128 + signalNumber(signal);
+      const after = cgroup?.measure();
+      const oomKills = before && after ? after.oomKills - before.oomKills : undefined;
+      return {
+        code: final,
+        outOfMemory: final === 137 && (oomKills ?? 0) > 0,
+        ...(oomKills === undefined ? {} : { oomKills }),
+        ...(before && after ? { usage: usageBetween(before, after) } : {}),
+      };
+    };
+    const guestProcess: GuestProcess = {
+      ...(streams.stdin ? { stdin: streams.stdin } : {}),
+      stdout: streams.stdout,
+      stderr: streams.stderr,
+      exit: end().finally(() => this.#running.delete(guestProcess)),
+      kill: async (signal) => {
+        sendSignal(pid, signal);
+        if (signal === 'SIGKILL') {
+          await cgroup?.killAll();
+          await endTree({ pid, variables: marks(this.#parts.home) });
+        }
+      },
+    };
+    // Whoever spawned looks at it later; until then a failure is not an unhandled one.
+    guestProcess.exit.catch(() => {});
+    this.#running.add(guestProcess);
+    return guestProcess;
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<Uint8Array> {
+    this.#assertOpen();
+    return this.#files.read(path, maxBytes);
+  }
+
+  async writeFile(path: string, data: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    return this.#files.write(path, data);
+  }
+
+  async listFiles(path: string) {
+    this.#assertOpen();
+    return this.#files.list(path);
+  }
+
+  async destroy(): Promise<void> {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    const running = [...this.#running];
+    await Promise.all(running.map((program) => program.kill('SIGKILL')));
+    await Promise.allSettled(running.map((program) => program.exit));
+    await this.#parts.cgroup?.remove();
+    await this.#parts.folder.close();
+    await removeTree(this.#parts.home);
+  }
+
+  #assertOpen(): void {
+    if (!this.#destroyed) return;
+    throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
+  }
+
+  async #start(command: Command, streams: StandardStreams): Promise<ChildProcess> {
+    const { bash, cgroup } = this.#parts;
+    const program = await this.#resolve(command);
+    const [file = '', ...args] =
+      bash === undefined
+        ? withoutLauncher(program)
+        : launcherArguments(
+            bash,
+            [...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })), ...this.#limits()],
+            program,
+            { keepStatus: false },
+          );
+    const child = spawn(file, args, {
+      cwd: this.workspace,
+      env: { ...command.env },
+      // A session of its own: no controlling terminal, and one group to signal.
+      detached: true,
+      stdio: [
+        streams.child.stdin,
+        streams.child.stdout,
+        streams.child.stderr,
+        ...(bash === undefined ? [] : ['pipe' as const]),
+      ],
+    });
+    streams.closeChildEnds();
+    try {
+      await once(child, 'spawn');
+    } catch (error) {
+      throw new SandboxError(
+        'SANDBOX_FAILED',
+        `${command.argv[0]} could not be started: ${(error as Error).message}`,
+        {
+          hint: 'Check that the program exists and may be started.',
+          cause: error,
+        },
+      );
+    }
+    if (bash !== undefined) await launched(child.stdio[STATUS_FD] as Readable);
+    return child;
+  }
+
+  /** A name without a folder is looked up here: after the launcher, failing to start would be a program's exit. */
+  async #resolve({ argv: [file, ...args], env }: Command): Promise<string[]> {
+    const found = await findExecutable(file, env['PATH']);
+    return [found ?? file, ...args];
+  }
+
+  #limits(): LaunchStep[] {
+    const { spec, capabilities } = this.#parts;
+    const { memoryMb, diskMb, timeoutSec } = spec.policy.limits;
+    return [
+      ...baseRlimits({ timeoutSec: timeoutSec.value, diskMb: diskMb.value, cores: availableParallelism() }),
+      ...(capabilities.limits.memoryMb === 'rlimit' ? [memoryRlimit(memoryMb.value)] : []),
+    ];
+  }
+}
+
+/** Waits for the launcher's word that the program starts now. */
+async function launched(status: Readable): Promise<void> {
+  let said = '';
+  for await (const chunk of status) said += String(chunk);
+  if (said.includes('"started":true')) return;
+  throw new SandboxError(
+    'SANDBOX_FAILED',
+    `The process could not be prepared: ${said.trim() || 'no reason given'}`,
+    {
+      hint: 'Run: glovebox doctor',
+    },
+  );
+}
+
+/** Without bash nothing can close what we inherited ourselves, so there must be nothing. */
+function withoutLauncher(program: string[]): string[] {
+  const leaking = inheritableDescriptors();
+  if (leaking.length === 0) return program;
+  throw new SandboxError(
+    'SANDBOX_FAILED',
+    `Descriptors ${leaking.join(', ')} of this process would be inherited by the program.`,
+    { hint: 'Install bash, which closes them, or start this process without them.', details: { leaking } },
+  );
+}
+
+/** Descriptors above 2 without the close-on-exec flag. */
+function inheritableDescriptors(): number[] {
+  if (!existsSync('/proc/self/fdinfo')) return [];
+  const CLOSE_ON_EXEC = 0o2000000;
+  return readdirSync('/proc/self/fdinfo')
+    .map(Number)
+    .filter((descriptor) => descriptor > 2)
+    .filter((descriptor) => {
+      try {
+        const flags =
+          /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '0';
+        return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+      } catch {
+        // The descriptor that listed the folder is gone by now.
+        return false;
+      }
+    });
+}
+
+function readEnforced({ spec, cgroup, capabilities }: PlainParts): Enforced {
+  const { limits } = spec.policy;
+  const held = cgroup?.held;
+  const limit = (name: 'memoryMb' | 'processes' | 'cpu', value: number | null | undefined) => {
+    const by = value == null ? ('none' as const) : capabilities.limits[name];
+    return { value: by === 'none' ? null : (value ?? null), by, default: limits[name]?.default ?? true };
+  };
+  return {
+    isolation: 'process',
+    network: 'open',
+    filesystem: 'host',
+    processes: capabilities.processes,
+    seccomp: false,
+    uid: process.getuid?.() ?? null,
+    limits: {
+      memoryMb: limit(
+        'memoryMb',
+        capabilities.limits.memoryMb === 'cgroup'
+          ? held?.memoryBytes == null
+            ? null
+            : held.memoryBytes / 1024 ** 2
+          : limits.memoryMb.value,
+      ),
+      diskMb: { value: null, by: 'none', default: limits.diskMb.default },
+      processes: limit('processes', held?.processes),
+      cpu: limit('cpu', held?.cpuCores),
+      timeoutSec: { value: limits.timeoutSec.value, by: 'timer', default: limits.timeoutSec.default },
+    },
+  };
+}
+
+function signalNumber(signal: NodeJS.Signals | null): number {
+  return signal === null ? 9 : (constants.signals[signal] ?? 9);
+}

@@ -1,0 +1,41 @@
+import { SandboxError } from '../errors.ts';
+import type { InterpreterSettings } from './host/interpreters.ts';
+import type { LocalIsolation } from './local/index.ts';
+import type { Runtime } from './runtime.ts';
+
+/** What the built-in runtimes take from the settings. */
+export interface RuntimeOptions {
+  readonly interpreters?: InterpreterSettings;
+  readonly localIsolation?: LocalIsolation;
+}
+
+/** Name to driver; each is loaded when it is chosen and not before. */
+const BUILT_IN: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
+  local: async ({ interpreters = {}, localIsolation = 'auto' }) =>
+    (await import('./local/index.ts')).local({ interpreters, isolation: localIsolation }),
+  bubblewrap: async ({ interpreters = {} }) =>
+    (await import('./bubblewrap/index.ts')).bubblewrap({ interpreters }),
+};
+
+/** Runtimes that the settings know and that this version does not have. */
+const NOT_YET = ['docker', 'gvisor', 'microsandbox', 'e2b', 'kubernetes', 'wasm'];
+
+/** The names that can be chosen. */
+export const RUNTIME_NAMES: readonly string[] = Object.keys(BUILT_IN);
+
+/** Loads a built-in runtime. Throws `RUNTIME_UNKNOWN` or `RUNTIME_UNAVAILABLE`. */
+export async function loadRuntime(name: string, options: RuntimeOptions = {}): Promise<Runtime> {
+  const load = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
+  if (load !== undefined) return load(options);
+  const hint = `Use one of: ${RUNTIME_NAMES.join(', ')}.`;
+  if (NOT_YET.includes(name)) {
+    throw new SandboxError('RUNTIME_UNAVAILABLE', `This version does not have the runtime "${name}".`, {
+      hint,
+      details: { name },
+    });
+  }
+  throw new SandboxError('RUNTIME_UNKNOWN', `There is no runtime called ${JSON.stringify(name)}.`, {
+    hint,
+    details: { name },
+  });
+}
