@@ -39,6 +39,7 @@ export async function run(
   flags: RunFlags,
 ): Promise<number> {
   const context = await createContext({
+    trustEarlierTrial: true,
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
     overrides: {
       type: flags.runtime,

@@ -14,10 +14,16 @@ export interface Context {
 export interface ContextOptions extends LoadOptions {
   /** A runtime's name, or a runtime of one's own; the setting `SANDBOX_TYPE` otherwise. */
   readonly runtime?: string | Runtime;
+  /** See `BubblewrapOptions`. */
+  readonly trustEarlierTrial?: boolean;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
-export async function createContext({ runtime, ...options }: ContextOptions): Promise<Context> {
+export async function createContext({
+  runtime,
+  trustEarlierTrial = false,
+  ...options
+}: ContextOptions): Promise<Context> {
   const loaded = await loadSettings(options);
   const { settings } = loaded;
   if (!settings.enabled) {
@@ -28,6 +34,7 @@ export async function createContext({ runtime, ...options }: ContextOptions): Pr
   const runtimeOptions: RuntimeOptions = {
     interpreters: interpreterSettings(loaded),
     localIsolation: settings.localIsolation,
+    trustEarlierTrial,
   };
   const get = (name: string): (() => Promise<Runtime>) => {
     let made: Promise<Runtime> | undefined;

@@ -7,14 +7,15 @@ import type { Runtime } from './runtime.ts';
 export interface RuntimeOptions {
   readonly interpreters?: InterpreterSettings;
   readonly localIsolation?: LocalIsolation;
+  readonly trustEarlierTrial?: boolean;
 }
 
 /** Name to driver; each is loaded when it is chosen and not before. */
 const BUILT_IN: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
-  local: async ({ interpreters = {}, localIsolation = 'auto' }) =>
-    (await import('./local/index.ts')).local({ interpreters, isolation: localIsolation }),
-  bubblewrap: async ({ interpreters = {} }) =>
-    (await import('./bubblewrap/index.ts')).bubblewrap({ interpreters }),
+  local: async ({ localIsolation = 'auto', ...options }) =>
+    (await import('./local/index.ts')).local({ ...options, isolation: localIsolation }),
+  bubblewrap: async ({ localIsolation, ...options }) =>
+    (await import('./bubblewrap/index.ts')).bubblewrap(options),
 };
 
 /** Runtimes that the settings know and that this version does not have. */

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statfsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -12,15 +11,15 @@ import type { Cgroup } from '../host/cgroups/cgroup.ts';
 import type { Folder } from '../host/folder.ts';
 import type { HostInterpreter } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
-import { createStreams, type StandardStreams } from '../host/pipes.ts';
 import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
+import type { StandardStreams, StreamSupply } from '../host/streams.ts';
 import { usageBetween } from '../host/usage.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { bubblewrapArguments, WRITABLE } from './arguments.ts';
 import { readHostView, readNetworkFiles } from './hostView.ts';
-import type { Stage } from './stage.ts';
+import type { SandboxUser, Stage } from './stage.ts';
 import { readStatus } from './status.ts';
 import type { Tools } from './tools.ts';
 
@@ -39,6 +38,7 @@ export interface BubblewrapParts {
   readonly cgroup: Cgroup | undefined;
   readonly capabilities: Capabilities;
   readonly seccomp: Uint8Array;
+  readonly streams: StreamSupply;
   readonly interpreters: ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
 }
 
@@ -57,9 +57,7 @@ export class BubblewrapGuest implements Guest {
   private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
     this.#parts = parts;
     this.#workspaceFolder = workspaceFolder;
-    const { uid, gid } = parts.stage;
-    const owner = uid === process.getuid?.() ? undefined : { uid, gid };
-    this.#files = new WorkspaceFiles(workspaceFolder, this.workspace, owner);
+    this.#files = new WorkspaceFiles(workspaceFolder, this.workspace, ownerOtherThanUs(parts.stage.user));
     this.environment = {
       PATH: searchPath([...parts.interpreters.values()]),
       HOME: this.workspace,
@@ -69,9 +67,9 @@ export class BubblewrapGuest implements Guest {
     this.enforced = readEnforced(parts);
   }
 
-  static async create(parts: BubblewrapParts): Promise<BubblewrapGuest> {
-    await writeFile(parts.stage.folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
-    return new BubblewrapGuest(parts, await parts.stage.folder.enter('workspace'));
+  static create(parts: BubblewrapParts): BubblewrapGuest {
+    writeFileSync(parts.stage.folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
+    return new BubblewrapGuest(parts, parts.stage.folder.enter('workspace'));
   }
 
   async interpreter(language: LanguageName): Promise<HostInterpreter> {
@@ -86,16 +84,13 @@ export class BubblewrapGuest implements Guest {
 
   async spawn(command: Command): Promise<GuestProcess> {
     this.#assertOpen();
-    const { cgroup, stage } = this.#parts;
-    const [streams, argumentsFile] = await Promise.all([
-      createStreams(command.stdin, { uid: stage.uid, gid: stage.gid }),
-      this.#writeArguments(command),
-    ]);
+    const { cgroup } = this.#parts;
+    const streams = await this.#parts.streams.take(command.stdin);
     const before = cgroup?.measure();
     cgroup?.resetPeaks();
     let child: ChildProcess;
     try {
-      child = this.#start(command, streams, argumentsFile);
+      child = this.#start(command, streams, this.#writeArguments(command));
     } catch (error) {
       streams.destroy();
       throw notStarted(error);
@@ -175,8 +170,9 @@ export class BubblewrapGuest implements Guest {
     await Promise.all(running.map((program) => program.kill('SIGKILL')));
     await Promise.allSettled(running.map((program) => program.exit));
     await this.#parts.cgroup?.remove();
-    await this.#workspaceFolder.close();
-    await this.#parts.stage.close();
+    await this.#parts.streams.close();
+    this.#workspaceFolder.close();
+    this.#parts.stage.close();
   }
 
   #assertOpen(): void {
@@ -185,7 +181,7 @@ export class BubblewrapGuest implements Guest {
   }
 
   /** Arguments go through a file in the stage: on the command line other users of the host could read them. */
-  async #writeArguments(command: Command): Promise<string> {
+  #writeArguments(command: Command): string {
     const { stage, interpreters, spec } = this.#parts;
     const shown = [...interpreters.values()].flatMap((found) =>
       found instanceof SandboxError ? [] : found.prefixes,
@@ -201,7 +197,7 @@ export class BubblewrapGuest implements Guest {
       seccompFd: SECCOMP_FD,
     });
     const name = `arguments-${this.#spawned++}`;
-    await writeFile(stage.folder.entry(name), lines.map((line) => `${line}\0`).join(''), {
+    writeFileSync(stage.folder.entry(name), lines.map((line) => `${line}\0`).join(''), {
       mode: 0o644,
       flag: 'wx',
     });
@@ -213,7 +209,14 @@ export class BubblewrapGuest implements Guest {
     const asRoot = stage.userNamespace === undefined;
     const program = [
       ...(asRoot
-        ? [tools.setpriv, '--reuid', String(stage.uid), '--regid', String(stage.gid), '--clear-groups']
+        ? [
+            tools.setpriv,
+            '--reuid',
+            String(stage.user.uid),
+            '--regid',
+            String(stage.user.gid),
+            '--clear-groups',
+          ]
         : []),
       ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
       ...this.#insideLimits(),
@@ -236,14 +239,7 @@ export class BubblewrapGuest implements Guest {
         // Shown inside as /proc/1/environ.
         env: { PATH: '/usr/bin:/bin' },
         cwd: '/',
-        stdio: [
-          streams.child.stdin,
-          streams.child.stdout,
-          streams.child.stderr,
-          'pipe',
-          stage.mountNamespace,
-          stage.userNamespace ?? 'ignore',
-        ],
+        stdio: [...streams.stdio, 'pipe', stage.mountNamespace, stage.userNamespace ?? 'ignore'],
       },
     );
   }
@@ -269,6 +265,11 @@ export class BubblewrapGuest implements Guest {
   }
 }
 
+/** What we make for the sandbox must be given to its user, where that is not us. */
+export function ownerOtherThanUs(user: SandboxUser): SandboxUser | undefined {
+  return user.uid === process.getuid?.() ? undefined : user;
+}
+
 /** Reads back what holds: from the cgroup's files, from the file system, from the kernel's own user ids. */
 function readEnforced({ spec, stage, cgroup, capabilities }: BubblewrapParts): Enforced {
   const { limits, network } = spec.policy;
@@ -287,7 +288,7 @@ function readEnforced({ spec, stage, cgroup, capabilities }: BubblewrapParts): E
     filesystem: 'private',
     processes: 'contained',
     seccomp: true,
-    uid: stage.uid,
+    uid: stage.user.uid,
     limits: {
       memoryMb: { value: memoryMb, by: capabilities.limits.memoryMb, default: limits.memoryMb.default },
       diskMb: { value: diskMb, by: 'tmpfs', default: limits.diskMb.default },

@@ -1,30 +1,40 @@
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Policy } from '../../policy/policy.ts';
-import type { CgroupHost } from '../host/cgroups/cgroup.ts';
+import { packageVersion } from '../../version.ts';
+import { readCached, writeCached } from '../host/cache.ts';
+import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
-import { findInterpreter, type HostInterpreter, type InterpreterSettings } from '../host/interpreters.ts';
+import { type HostInterpreter, InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import { ownedName } from '../host/owner.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
+import { StreamSupply } from '../host/streams.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
-import { BubblewrapGuest } from './guest.ts';
-import { createStage } from './stage.ts';
+import { BubblewrapGuest, ownerOtherThanUs } from './guest.ts';
+import { chooseSandboxUser, createStage, type Stage } from './stage.ts';
 import { findTools, type Tools } from './tools.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
   /** Where to make cgroups; found by itself, and `null` to do without. */
   readonly cgroups?: CgroupHost | null;
+  /**
+   * Whether a trial that went well earlier, on this boot, for this user and with this very bubblewrap, may
+   * stand for a new one. For short-lived commands, which would spend more on the trial than on the run.
+   */
+  readonly trustEarlierTrial?: boolean;
 }
 
 /** Linux namespaces on the host's kernel, made by bubblewrap, with a seccomp filter of ours. */
 export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
   const cgroups = options.cgroups === undefined ? findCgroups() : (options.cgroups ?? undefined);
+  const finder = new InterpreterFinder(options.interpreters);
   let swept: Promise<unknown> | undefined;
   let ready: Promise<Ready> | undefined;
   const prepare = (): Promise<Ready> => {
-    ready ??= getReady(cgroups);
+    ready ??= getReady(cgroups, options.trustEarlierTrial ?? false);
     return ready;
   };
 
@@ -38,7 +48,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
       swept ??= cgroups?.sweep();
       const [{ unavailable, tools, capabilities }, interpreters] = await Promise.all([
         prepare(),
-        findAll(spec.languages, options.interpreters),
+        findAll(spec.languages, finder),
         swept,
       ]);
       if (unavailable) {
@@ -69,7 +79,7 @@ type Ready =
   | { readonly unavailable?: never; readonly tools: Tools; readonly capabilities: Capabilities };
 
 /** Looks for the programs and then makes one sandbox, by the very code that makes the real ones. */
-async function getReady(cgroups: CgroupHost | undefined): Promise<Ready> {
+async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: boolean): Promise<Ready> {
   if (process.platform !== 'linux') {
     return unavailable(
       `Linux namespaces do not exist on ${process.platform}.`,
@@ -86,8 +96,24 @@ async function getReady(cgroups: CgroupHost | undefined): Promise<Ready> {
   if (!('found' in search)) return unavailable(search.reason, search.fix);
   const tools = search.found;
   const capabilities = capabilitiesWith(cgroups);
+  const key = trialKey(tools, capabilities);
+  if (trustEarlierTrial && (await readCached('trials', key))) return { tools, capabilities };
   const problem = await tryOnce(tools, capabilities, cgroups);
-  return problem === undefined ? { tools, capabilities } : unavailable(problem, NAMESPACES_FIX);
+  if (problem !== undefined) return unavailable(problem, NAMESPACES_FIX);
+  await writeCached('trials', key, ['worked']);
+  return { tools, capabilities };
+}
+
+/** All that decides whether a trial goes well. */
+function trialKey(tools: Tools, capabilities: Capabilities): unknown {
+  const { mtimeMs, size } = statSync(tools.bwrap);
+  return [
+    packageVersion(),
+    readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),
+    process.getuid?.(),
+    ['mnt', 'pid', 'user'].map((namespace) => readlinkSync(`/proc/self/ns/${namespace}`)),
+    [tools, mtimeMs, size, capabilities],
+  ];
 }
 
 const NAMESPACES_FIX =
@@ -168,12 +194,12 @@ async function tryOnce(
 
 async function findAll(
   languages: readonly LanguageName[],
-  settings: InterpreterSettings | undefined,
+  finder: InterpreterFinder,
 ): Promise<Map<LanguageName, HostInterpreter | SandboxError>> {
   const found = await Promise.all(
     languages.map(async (language): Promise<[LanguageName, HostInterpreter | SandboxError]> => {
       try {
-        return [language, await findInterpreter(language, settings)];
+        return [language, await finder.find(language)];
       } catch (error) {
         // Told when the language is used: a sandbox for several need not have all of them.
         if (error instanceof SandboxError) return [language, error];
@@ -196,18 +222,34 @@ async function createGuest(parts: {
   const prefixes = [...interpreters.values()].flatMap((found) =>
     found instanceof SandboxError ? [] : found.prefixes,
   );
-  const stage = await createStage({ tools, diskMb: diskMb.value, prefixes: [...new Set(prefixes)] });
+  const user = chooseSandboxUser();
+  cgroups?.hurry();
+  const streams = new StreamSupply(ownerOtherThanUs(user));
+  let stage: Stage | undefined;
+  let cgroup: Cgroup | undefined;
   try {
-    const cgroup = await cgroups?.create(ownedName(spec.id), {
+    stage = await createStage({ tools, user, diskMb: diskMb.value, prefixes: [...new Set(prefixes)] });
+    cgroup = await cgroups?.create(ownedName(spec.id), {
       // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
       memoryBytes: Math.ceil((memoryMb.value + diskMb.value) * 1024 ** 2),
       processes: processes.value,
       ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
     });
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
-    return await BubblewrapGuest.create({ tools, spec, stage, cgroup, capabilities, seccomp, interpreters });
+    return BubblewrapGuest.create({
+      tools,
+      spec,
+      stage,
+      cgroup,
+      capabilities,
+      seccomp,
+      streams,
+      interpreters,
+    });
   } catch (error) {
-    await stage.close();
+    await streams.close();
+    await cgroup?.remove();
+    stage?.close();
     throw error;
   }
 }

@@ -5,8 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, lstatSync, openSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { closeSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { SandboxError } from '../../errors.ts';
 import { Folder } from '../host/folder.ts';
@@ -22,16 +21,30 @@ export interface Stage {
   readonly mountNamespace: number;
   /** Present when an ordinary user made the stage, in a user namespace. */
   readonly userNamespace?: number;
-  /** The user that programs run as, in the host's numbers. */
-  readonly uid: number;
-  readonly gid: number;
+  readonly user: SandboxUser;
   /** Where folders that this user cannot reach by their own path are bound, by that path. */
   readonly bound: ReadonlyMap<string, string>;
-  close(): Promise<void>;
+  close(): void;
+}
+
+/** The user that a sandbox's programs run as, in the host's numbers. */
+export interface SandboxUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Root gives each sandbox a user id of its own; anybody else can only give their own. */
+export function chooseSandboxUser(): SandboxUser {
+  if (process.getuid?.() === 0) {
+    const id = FIRST_SANDBOX_UID + randomBytes(3).readUIntBE(0, 3);
+    return { uid: id, gid: id };
+  }
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
 export interface StageSpec {
   readonly tools: Tools;
+  readonly user: SandboxUser;
   readonly diskMb: number;
   /** Folders of interpreters, in the host's paths. */
   readonly prefixes: readonly string[];
@@ -63,10 +76,8 @@ const FIRST_SANDBOX_UID = 0x60000000;
 const DEADLINE_MS = 10_000;
 
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
-export async function createStage({ tools, diskMb, prefixes }: StageSpec): Promise<Stage> {
+export async function createStage({ tools, user, diskMb, prefixes }: StageSpec): Promise<Stage> {
   const asRoot = process.getuid?.() === 0;
-  const uid = asRoot ? FIRST_SANDBOX_UID + randomBytes(4).readUIntBE(0, 3) : (process.getuid?.() ?? 0);
-  const gid = asRoot ? uid : (process.getgid?.() ?? 0);
   const mount = mountPoint(prefixes);
   const toBind = asRoot ? prefixes.filter((prefix) => !isReachableByOthers(prefix)) : [];
   const inodes = Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
@@ -91,7 +102,7 @@ export async function createStage({ tools, diskMb, prefixes }: StageSpec): Promi
     // A helper that ends early closes its output, which is the answer too.
     const answer = await firstChunk(helper.stdout, helper);
     if (answer !== 'ready\n') throw stageFailed(await complaint);
-    folder = await Folder.open(`/proc/${helper.pid}/root${mount}`);
+    folder = Folder.open(`/proc/${helper.pid}/root${mount}`);
     const openNamespace = (name: string): number => {
       const descriptor = openSync(`/proc/${helper.pid}/ns/${name}`, 'r');
       opened.push(descriptor);
@@ -102,16 +113,15 @@ export async function createStage({ tools, diskMb, prefixes }: StageSpec): Promi
       folder,
       mountNamespace: openNamespace('mnt'),
       ...(asRoot ? {} : { userNamespace: openNamespace('user') }),
-      uid,
-      gid,
+      user,
       bound: new Map(toBind.map((prefix, number) => [prefix, `${mount}/prefixes/${number}`])),
       close: closeOnce(folder, opened),
     };
-    await furnish(stage, asRoot);
+    furnish(stage, asRoot);
     return stage;
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
-    await folder?.close();
+    folder?.close();
     throw error;
   } finally {
     clearTimeout(timer);
@@ -144,29 +154,29 @@ function isReachableByOthers(path: string): boolean {
 }
 
 /** Makes the folders that programs may write to, and the files that stand in for the host's. */
-async function furnish(stage: Stage, chown: boolean): Promise<void> {
+function furnish(stage: Stage, chown: boolean): void {
   for (const name of Object.keys(WRITABLE)) {
-    await mkdir(stage.folder.entry(name));
-    const made = await stage.folder.enter(name);
+    mkdirSync(stage.folder.entry(name));
+    const made = stage.folder.enter(name);
     try {
-      await made.chmod(name === 'workspace' ? 0o755 : 0o1777);
-      if (chown) await made.chown(stage.uid, stage.gid);
+      made.chmod(name === 'workspace' ? 0o755 : 0o1777);
+      if (chown) made.chown(stage.user.uid, stage.user.gid);
     } finally {
-      await made.close();
+      made.close();
     }
   }
   for (const [name, { text: content }] of Object.entries(STAND_INS)) {
-    await writeFile(stage.folder.entry(name), content, { mode: 0o644, flag: 'wx' });
+    writeFileSync(stage.folder.entry(name), content, { mode: 0o644, flag: 'wx' });
   }
 }
 
-function closeOnce(folder: Folder, descriptors: readonly number[]): () => Promise<void> {
+function closeOnce(folder: Folder, descriptors: readonly number[]): () => void {
   let open = true;
-  return async () => {
+  return () => {
     if (!open) return;
     open = false;
     for (const descriptor of descriptors) closeSync(descriptor);
-    await folder.close();
+    folder.close();
   };
 }
 

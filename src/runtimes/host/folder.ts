@@ -3,28 +3,27 @@
  * never through a link, so that nothing a guest prepares can lead the host elsewhere, and check and use are
  * one step. Node has no `openat`; `/proc/self/fd/N/name` is the same thing on Linux. Elsewhere, where there
  * are only plain processes, the folder's path takes its place.
+ *
+ * These calls do not wait: a name in a local folder is a matter of microseconds, and a trip to a thread and
+ * back is many times that.
  */
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, constants, fchmodSync, fchownSync, openSync } from 'node:fs';
 
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-export class Folder {
-  readonly #handle: FileHandle;
+export class Folder implements Disposable {
+  readonly descriptor: number;
   readonly #path: string;
+  #open = true;
 
-  private constructor(handle: FileHandle, path: string) {
-    this.#handle = handle;
-    this.#path = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path;
+  private constructor(descriptor: number, path: string) {
+    this.descriptor = descriptor;
+    this.#path = process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : path;
   }
 
   /** Opens a folder by path; its last component must not be a link. */
-  static async open(path: string): Promise<Folder> {
-    return new Folder(await open(path, FOLDER_FLAGS), path);
-  }
-
-  get descriptor(): number {
-    return this.#handle.fd;
+  static open(path: string): Folder {
+    return new Folder(openSync(path, FOLDER_FLAGS), path);
   }
 
   /** A path for the entry `name`, for calls that do not follow a link in the last component. */
@@ -43,20 +42,26 @@ export class Folder {
   }
 
   /** Opens a folder in it; a link of that name is refused (ENOTDIR or ELOOP). */
-  async enter(name: string): Promise<Folder> {
-    const path = this.entry(name);
-    return new Folder(await open(path, FOLDER_FLAGS), path);
+  enter(name: string): Folder {
+    return Folder.open(this.entry(name));
   }
 
-  async chown(uid: number, gid: number): Promise<void> {
-    await this.#handle.chown(uid, gid);
+  chown(uid: number, gid: number): void {
+    fchownSync(this.descriptor, uid, gid);
   }
 
-  async chmod(mode: number): Promise<void> {
-    await this.#handle.chmod(mode);
+  chmod(mode: number): void {
+    fchmodSync(this.descriptor, mode);
   }
 
-  async close(): Promise<void> {
-    await this.#handle.close();
+  /** Safe to call twice. */
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    closeSync(this.descriptor);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

@@ -3,15 +3,15 @@
  * environment. A version manager's shim is a script that picks the real program; it is asked once.
  */
 import { execFile } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, readlink, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { open, readlink, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
 import type { LanguageName } from '../../languages/language.ts';
+import { readCached, writeCached } from './cache.ts';
 import { findExecutable } from './executables.ts';
 
 /** An interpreter of the host, and what must be visible for it to run. */
@@ -34,6 +34,26 @@ const SYSTEM_FOLDERS = ['/usr/bin', '/usr/lib', '/usr/lib64', '/usr/share', '/bi
 
 /** Folders that hold more than one interpreter's files, so that showing them would show other people's. */
 const NEVER_SHOWN = ['/', '/home', '/root', '/etc', '/var', '/tmp', '/opt', '/mnt', '/srv', '/run', '/usr'];
+
+/** Finds each language's interpreter once and remembers it. */
+export class InterpreterFinder {
+  readonly #settings: InterpreterSettings;
+  readonly #found = new Map<LanguageName, Promise<HostInterpreter>>();
+
+  constructor(settings: InterpreterSettings = {}) {
+    this.#settings = settings;
+  }
+
+  /** Throws `LANGUAGE_UNAVAILABLE` with what to install; a failure is not remembered. */
+  find(language: LanguageName): Promise<HostInterpreter> {
+    const known = this.#found.get(language);
+    if (known) return known;
+    const search = findInterpreter(language, this.#settings);
+    this.#found.set(language, search);
+    search.catch(() => this.#found.delete(language));
+    return search;
+  }
+}
 
 /** Finds the interpreter for a language. Throws `LANGUAGE_UNAVAILABLE` with what to install. */
 export async function findInterpreter(
@@ -175,13 +195,15 @@ async function describeCached(
   language: LanguageName,
   program: string,
   environment: NodeJS.ProcessEnv,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   if (program === process.execPath) return describe(language, program, environment);
-  const file = await cacheFile(program, environment);
-  const cached = await readCache(file);
-  if (cached !== undefined) return cached;
+  const key = await cacheKey(program, environment);
+  const cached = await readCached('interpreters', key);
+  // The real program may have been removed since: then a shim must be asked again.
+  const real = cached?.[0];
+  if (cached && real !== undefined && (await stat(real).catch(() => undefined))) return cached;
   const facts = await describe(language, program, environment);
-  await writeCache(file, facts);
+  await writeCached('interpreters', key, facts);
   return facts;
 }
 
@@ -189,18 +211,10 @@ async function describeCached(
  * What an interpreter answered is kept by its path and time of change and by all that steers a version
  * manager's shim, the working folder included.
  */
-async function cacheFile(program: string, environment: NodeJS.ProcessEnv): Promise<string> {
+async function cacheKey(program: string, environment: NodeJS.ProcessEnv): Promise<unknown> {
   const status = await stat(program);
-  const key = [
-    program,
-    await realpath(program),
-    status.mtimeMs,
-    status.size,
-    (await isScript(program)) ? [process.cwd(), await versionFiles(), steering(environment)] : [],
-  ];
-  const hash = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32);
-  const base = environment['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  return join(base, 'glovebox', 'interpreters', `${hash}.json`);
+  const shim = (await isScript(program)) ? [process.cwd(), await versionFiles(), steering(environment)] : [];
+  return [program, await realpath(program), status.mtimeMs, status.size, shim];
 }
 
 function steering(environment: NodeJS.ProcessEnv): [string, string | undefined][] {
@@ -235,30 +249,5 @@ async function isScript(program: string): Promise<boolean> {
     return buffer.toString('latin1') === '#!';
   } finally {
     await file.close();
-  }
-}
-
-async function readCache(file: string): Promise<string[] | undefined> {
-  try {
-    const facts: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (!Array.isArray(facts) || facts.length < 2 || !facts.every((fact) => typeof fact === 'string'))
-      return undefined;
-    // The real program may have been removed since: then the shim must be asked again.
-    await stat(String(facts[0]));
-    return facts;
-  } catch {
-    // Absent or damaged: a cache is only ever a shortcut.
-    return undefined;
-  }
-}
-
-async function writeCache(file: string, facts: readonly string[]): Promise<void> {
-  const temporary = `${file}.${randomUUID()}`;
-  try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFile(temporary, JSON.stringify(facts), { flag: 'wx', mode: 0o600 });
-    await rename(temporary, file);
-  } catch {
-    // A home that cannot be written costs the shortcut and nothing else.
   }
 }

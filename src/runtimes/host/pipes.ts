@@ -11,97 +11,139 @@ import { findExecutable } from './executables.ts';
 import { ownedName } from './owner.ts';
 
 /**
- * The standard streams of one program. They are true pipes: what `node:child_process` calls a pipe is a
- * socket, and a program cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
+ * The standard streams of one program are true pipes: what `node:child_process` calls a pipe is a socket, and
+ * a program cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
+ *
+ * Nothing of them stays in the file system: names are removed before these functions resolve.
  */
-export interface StandardStreams {
-  /** Descriptors for the child, for `stdio`; to be closed here once it is started. */
-  readonly child: { readonly stdin: number | 'ignore'; readonly stdout: number; readonly stderr: number };
-  readonly stdin?: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  closeChildEnds(): void;
-  /** Gives up on all of them, for a program that was never started. */
-  destroy(): void;
-}
 
+/** Who may open `/dev/stdout` again inside, where that is not us. */
 export interface StreamOwner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/**
- * Makes the streams. Nothing of them stays in the file system: the names are removed before this resolves.
- * `owner` is who may open `/dev/stdout` again inside, where that is not us.
- */
-export async function createStreams(
-  stdin: Uint8Array | 'stream' | undefined,
-  owner?: StreamOwner,
-): Promise<StandardStreams> {
-  const folder = await mkdtemp(join(tmpdir(), `${ownedName('pipes')}`));
-  const opened: number[] = [];
-  const open = (name: string, flags: number): number => {
-    const descriptor = openSync(join(folder, name), flags);
-    opened.push(descriptor);
-    return descriptor;
-  };
-  try {
-    const names = ['stdout', 'stderr', ...(stdin === 'stream' ? ['stdin'] : [])];
-    await makeFifos(names.map((name) => join(folder, name)));
-    const pipe = (name: string): { read: number; write: number } => {
+/** Standard output and error. They depend on nothing else, so that they can be made before they are needed. */
+export interface OutputPipes {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Descriptors for the child's `stdio`. */
+  readonly child: { readonly stdout: number; readonly stderr: number };
+  /** To be called once the child has them: the streams end when its last copy is closed. */
+  closeChildEnds(): void;
+  destroy(): void;
+}
+
+/** Standard input: nothing, given bytes, or a stream that we write. */
+export interface Input {
+  readonly stdin?: Writable;
+  readonly child: number | 'ignore';
+  closeChildEnd(): void;
+  destroy(): void;
+}
+
+export async function createOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
+  return inPrivateFolder(['stdout', 'stderr'], (opened) => {
+    const openEnds = (name: string): { read: number; write: number } => {
       // The reading end first: opening a FIFO for writing waits, or fails, without one.
-      const read = open(name, constants.O_RDONLY | constants.O_NONBLOCK);
-      return { read, write: open(name, constants.O_WRONLY) };
+      const read = opened.open(name, constants.O_RDONLY | constants.O_NONBLOCK);
+      reownable(read, owner);
+      return { read, write: opened.open(name, constants.O_WRONLY) };
     };
-    const output = pipe('stdout');
-    const errors = pipe('stderr');
-    let input: number | 'ignore' = 'ignore';
-    let inputWriter: number | undefined;
-    if (stdin === 'stream') {
-      const { read, write } = pipe('stdin');
-      // The child's end must block, as every program expects of its standard input.
-      input = open('stdin', constants.O_RDONLY);
-      inputWriter = write;
-      closeSync(read);
-      opened.splice(opened.indexOf(read), 1);
-    } else if (stdin !== undefined) {
-      await writeFile(join(folder, 'stdin'), stdin, { mode: 0o600, flag: 'wx' });
-      input = open('stdin', constants.O_RDONLY);
-    }
-    for (const descriptor of [output.read, errors.read, ...(input === 'ignore' ? [] : [input])]) {
-      fchmodSync(descriptor, 0o600);
-      if (owner) fchownSync(descriptor, owner.uid, owner.gid);
-    }
+    const output = openEnds('stdout');
+    const errors = openEnds('stderr');
+    // Only now that nothing can fail any more: a socket owns its descriptor.
     const stdout = new Socket({ fd: output.read, readable: true, writable: false });
     const stderr = new Socket({ fd: errors.read, readable: true, writable: false });
-    const stdinStream =
-      inputWriter === undefined
-        ? undefined
-        : new Socket({ fd: inputWriter, readable: false, writable: true });
-    const childEnds = [output.write, errors.write, ...(input === 'ignore' ? [] : [input])];
-    let childEndsOpen = true;
-    const closeChildEnds = (): void => {
-      if (!childEndsOpen) return;
-      childEndsOpen = false;
-      for (const descriptor of childEnds) closeSync(descriptor);
-    };
+    const closeChildEnds = once(() => {
+      closeSync(output.write);
+      closeSync(errors.write);
+    });
     return {
-      child: { stdin: input, stdout: output.write, stderr: errors.write },
       stdout,
       stderr,
-      ...(stdinStream ? { stdin: stdinStream } : {}),
+      child: { stdout: output.write, stderr: errors.write },
       closeChildEnds,
       destroy() {
         closeChildEnds();
-        for (const stream of [stdout, stderr, stdinStream]) stream?.destroy();
+        stdout.destroy();
+        stderr.destroy();
       },
     };
+  });
+}
+
+export async function createInput(
+  given: Uint8Array | 'stream' | undefined,
+  owner?: StreamOwner,
+): Promise<Input> {
+  if (given === undefined) return { child: 'ignore', closeChildEnd() {}, destroy() {} };
+  return inPrivateFolder(given === 'stream' ? ['stdin'] : [], async (opened) => {
+    if (given === 'stream') {
+      // A reader that does not block lets the writing end open, and the child's own end then opens blocking.
+      const first = opened.open('stdin', constants.O_RDONLY | constants.O_NONBLOCK);
+      const write = opened.open('stdin', constants.O_WRONLY);
+      const read = opened.open('stdin', constants.O_RDONLY);
+      opened.close(first);
+      return input(read, new Socket({ fd: write, readable: false, writable: true }));
+    }
+    await writeFile(opened.path('stdin'), given, { mode: 0o600, flag: 'wx' });
+    return input(opened.open('stdin', constants.O_RDONLY), undefined);
+  });
+
+  function input(read: number, stdin: Socket | undefined): Input {
+    reownable(read, owner);
+    const closeChildEnd = once(() => closeSync(read));
+    return {
+      ...(stdin ? { stdin } : {}),
+      child: read,
+      closeChildEnd,
+      destroy() {
+        closeChildEnd();
+        stdin?.destroy();
+      },
+    };
+  }
+}
+
+interface Opened {
+  path(name: string): string;
+  open(name: string, flags: number): number;
+  close(descriptor: number): void;
+}
+
+/** Makes FIFOs in a folder that only we can enter, lets `use` open them, and removes the folder. */
+async function inPrivateFolder<T>(
+  fifos: readonly string[],
+  use: (opened: Opened) => T | Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), ownedName('pipes')));
+  const descriptors = new Set<number>();
+  try {
+    if (fifos.length > 0) await makeFifos(fifos.map((name) => join(folder, name)));
+    return await use({
+      path: (name) => join(folder, name),
+      open(name, flags) {
+        const descriptor = openSync(join(folder, name), flags);
+        descriptors.add(descriptor);
+        return descriptor;
+      },
+      close(descriptor) {
+        descriptors.delete(descriptor);
+        closeSync(descriptor);
+      },
+    });
   } catch (error) {
-    for (const descriptor of opened) closeSync(descriptor);
+    for (const descriptor of descriptors) closeSync(descriptor);
     throw error;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function reownable(descriptor: number, owner: StreamOwner | undefined): void {
+  fchmodSync(descriptor, 0o600);
+  if (owner) fchownSync(descriptor, owner.uid, owner.gid);
 }
 
 async function makeFifos(paths: readonly string[]): Promise<void> {
@@ -116,4 +158,13 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
     );
   }
   await promisify(execFile)(program, ['-m', '600', '--', ...paths], { env: {} });
+}
+
+function once(action: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    action();
+  };
 }

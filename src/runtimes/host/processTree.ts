@@ -5,6 +5,8 @@ import { allProcesses, isRunning, type ProcessStat, readProc, sendSignal } from 
 export interface TreeMarks {
   /** The main program, which leads a session of its own; absent when only the environment is known. */
   readonly pid?: number;
+  /** The start time of the main program: nothing older can belong to its tree. */
+  readonly since?: string;
   /** Assignments that only this run's environment holds; one of them is enough. */
   readonly variables: readonly string[];
 }
@@ -34,10 +36,11 @@ export async function endTree(marks: TreeMarks): Promise<void> {
 
 /** The processes with these marks, and all their descendants. Pure but for `environment`. */
 export function findTree(
-  processes: readonly ProcessStat[],
-  { pid, variables }: TreeMarks,
+  all: readonly ProcessStat[],
+  { pid, since, variables }: TreeMarks,
   environment: (pid: number) => string,
 ): ProcessStat[] {
+  const processes = all.filter(({ startTime }) => Number(startTime) >= Number(since ?? 0));
   // Never 0: it is the kernel's, and the parent and the session of everything that the kernel started.
   const leader = pid || undefined;
   const members = new Set<number>(leader === undefined ? [] : [leader]);

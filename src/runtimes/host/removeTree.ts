@@ -12,7 +12,7 @@ export async function removeTree(path: string): Promise<void> {
   if (status === undefined) return;
   if (!status.isDirectory()) return unlink(path);
   await chmod(path, 0o700);
-  const top = await Folder.open(path);
+  const top = Folder.open(path);
   try {
     const prefix = `.${randomUUID()}-`;
     let moved = 0;
@@ -33,16 +33,16 @@ export async function removeTree(path: string): Promise<void> {
     };
     await empty(top);
     for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-      const folder = await top.enter(name.toString());
+      const folder = top.enter(name.toString());
       try {
         await empty(folder);
       } finally {
-        await folder.close();
+        folder.close();
       }
       await rmdir(top.rawEntry(name));
     }
   } finally {
-    await top.close();
+    top.close();
   }
   await rmdir(path);
 }

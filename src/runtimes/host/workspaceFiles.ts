@@ -1,6 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  write,
+} from 'node:fs';
+import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import type { FileEntry } from '../runtime.ts';
 import type { Folder } from './folder.ts';
@@ -28,44 +43,50 @@ export class WorkspaceFiles {
   }
 
   async read(path: string, maxBytes: number): Promise<Uint8Array> {
-    const components = workspaceComponents(path, this.#path);
-    const name = components.pop();
-    if (name === undefined) throw notRegular(path, 'a folder');
-    return this.#inFolder(path, components, false, async (folder) => {
-      const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      await using file = asyncDisposable(await open(folder.entry(name), flags));
-      const status = await file.handle.stat();
-      if (!status.isFile()) throw notRegular(path, status.isDirectory() ? 'a folder' : 'a special file');
-      // One byte more than allowed tells a file that grows from one that fits.
-      const bytes = Buffer.allocUnsafe(Math.min(status.size, maxBytes) + 1);
-      let length = 0;
-      for (;;) {
-        const { bytesRead } = await file.handle.read(bytes, length, bytes.length - length, length);
-        length += bytesRead;
-        if (bytesRead === 0 || length === bytes.length) break;
+    const { parents, name } = this.#split(path);
+    return this.#inFolder(path, parents, false, async (folder) => {
+      const file = openSync(
+        folder.entry(name),
+        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      );
+      try {
+        const status = fstatSync(file);
+        if (!status.isFile()) throw notRegular(path, status.isDirectory() ? 'a folder' : 'a special file');
+        // One byte more than allowed tells a file that grows from one that fits.
+        const bytes = Buffer.allocUnsafe(Math.min(status.size, maxBytes) + 1);
+        let length = 0;
+        for (;;) {
+          const { bytesRead } = await readPart(file, bytes, length, bytes.length - length, length);
+          length += bytesRead;
+          if (bytesRead === 0 || length === bytes.length) break;
+        }
+        if (length > maxBytes) throw tooLarge(path, status.size, maxBytes);
+        return bytes.subarray(0, Math.min(length, status.size));
+      } finally {
+        closeSync(file);
       }
-      if (length > maxBytes) throw tooLarge(path, status.size, maxBytes);
-      return bytes.subarray(0, Math.min(length, status.size));
     });
   }
 
   async write(path: string, data: Uint8Array): Promise<void> {
-    const components = workspaceComponents(path, this.#path);
-    const name = components.pop();
-    if (name === undefined) throw notRegular(path, 'a folder');
-    await this.#inFolder(path, components, true, async (folder) => {
+    const { parents, name } = this.#split(path);
+    await this.#inFolder(path, parents, true, async (folder) => {
       const temporary = `.glovebox-${randomUUID()}`;
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+      const file = openSync(folder.entry(temporary), flags, 0o600);
       try {
-        await using file = asyncDisposable(await open(folder.entry(temporary), flags, 0o600));
-        await file.handle.writeFile(data);
-        await file.handle.chmod(0o644);
-        if (this.#owner) await file.handle.chown(this.#owner.uid, this.#owner.gid);
+        for (let length = 0; length < data.byteLength; ) {
+          length += (await writePart(file, data, length)).bytesWritten;
+        }
+        fchmodSync(file, 0o644);
+        if (this.#owner) fchownSync(file, this.#owner.uid, this.#owner.gid);
         // Replaces a link or a FIFO of that name instead of going through it.
-        await rename(folder.entry(temporary), folder.entry(name));
+        renameSync(folder.entry(temporary), folder.entry(name));
       } catch (error) {
-        await unlink(folder.entry(temporary)).catch(ignoreAbsent);
+        unlessAbsent(() => unlinkSync(folder.entry(temporary)));
         throw error;
+      } finally {
+        closeSync(file);
       }
     });
   }
@@ -73,29 +94,29 @@ export class WorkspaceFiles {
   async list(path: string): Promise<FileEntry[]> {
     const components = workspaceComponents(path, this.#path);
     return this.#inFolder(path, components, false, async (folder) => {
-      const names = await readdir(folder.self, { encoding: 'buffer' });
-      names.sort(Buffer.compare);
-      const entries: FileEntry[] = [];
-      for (const raw of names.slice(0, MAX_ENTRIES)) {
-        const status = await lstat(folder.rawEntry(raw)).catch(ignoreAbsent);
-        if (status === undefined) continue;
+      const names = readdirSync(folder.self, { encoding: 'buffer' }).sort(Buffer.compare);
+      return names.slice(0, MAX_ENTRIES).flatMap((raw): FileEntry[] => {
+        const status = unlessAbsent(() => lstatSync(folder.rawEntry(raw)));
+        if (status === undefined) return [];
         const name = printableName(raw);
-        entries.push({
-          name,
-          path: [this.#path, ...components, name].join('/'),
-          type: status.isFile()
-            ? 'file'
-            : status.isDirectory()
-              ? 'directory'
-              : status.isSymbolicLink()
-                ? 'symlink'
-                : 'other',
-          size: status.size,
-          modifiedAt: new Date(status.mtimeMs).toISOString(),
-        });
-      }
-      return entries;
+        return [
+          {
+            name,
+            path: [this.#path, ...components, name].join('/'),
+            type: typeOf(status),
+            size: status.size,
+            modifiedAt: new Date(status.mtimeMs).toISOString(),
+          },
+        ];
+      });
     });
+  }
+
+  #split(path: string): { parents: readonly string[]; name: string } {
+    const parents = workspaceComponents(path, this.#path);
+    const name = parents.pop();
+    if (name === undefined) throw notRegular(path, 'a folder');
+    return { parents, name };
   }
 
   /** Walks to the folder, one descriptor at a time, and closes them all after `use`. */
@@ -109,33 +130,47 @@ export class WorkspaceFiles {
     let current = this.#root;
     try {
       for (const component of components) {
-        if (create) await this.#makeFolder(current, component);
-        current = await current.enter(component);
+        if (create) this.#makeFolder(current, component);
+        current = current.enter(component);
         opened.push(current);
       }
       return await use(current);
     } catch (error) {
-      throw await explain(error, path, current);
+      throw explain(error, path, current);
     } finally {
-      for (const folder of opened) await folder.close();
+      for (const folder of opened) folder.close();
     }
   }
 
-  async #makeFolder(parent: Folder, name: string): Promise<void> {
+  #makeFolder(parent: Folder, name: string): void {
     try {
-      await mkdir(parent.entry(name), 0o755);
+      mkdirSync(parent.entry(name), 0o755);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
       throw error;
     }
     if (!this.#owner) return;
-    const made = await parent.enter(name);
+    const made = parent.enter(name);
     try {
-      await made.chown(this.#owner.uid, this.#owner.gid);
+      made.chown(this.#owner.uid, this.#owner.gid);
     } finally {
-      await made.close();
+      made.close();
     }
   }
+}
+
+/** Content may be large and goes through a thread; everything else is a matter of microseconds. */
+const readPart = promisify(read);
+const writePart = promisify(write) as (
+  file: number,
+  data: Uint8Array,
+  offset: number,
+) => Promise<{ bytesWritten: number }>;
+
+function typeOf(status: Stats): FileEntry['type'] {
+  if (status.isFile()) return 'file';
+  if (status.isDirectory()) return 'directory';
+  return status.isSymbolicLink() ? 'symlink' : 'other';
 }
 
 /** A name as text; bytes that are not UTF-8 are shown as `\xNN`, so that no two names look alike. */
@@ -147,7 +182,7 @@ export function printableName(raw: Buffer): string {
   ).join('');
 }
 
-async function explain(error: unknown, path: string, folder: Folder): Promise<unknown> {
+function explain(error: unknown, path: string, folder: Folder): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
       return new SandboxError('FILE_NOT_FOUND', `There is no ${JSON.stringify(path)} in the workspace.`, {
@@ -158,7 +193,7 @@ async function explain(error: unknown, path: string, folder: Folder): Promise<un
     case 'ELOOP':
       return outside(path);
     case 'ENOTDIR':
-      return (await leadsThroughLink(error, folder)) ? outside(path) : notRegular(path, 'below a file');
+      return leadsThroughLink(error, folder) ? outside(path) : notRegular(path, 'below a file');
     case 'EISDIR':
       return notRegular(path, 'a folder');
     case 'ENXIO':
@@ -188,11 +223,10 @@ async function explain(error: unknown, path: string, folder: Folder): Promise<un
   }
 }
 
-async function leadsThroughLink(error: unknown, folder: Folder): Promise<boolean> {
+function leadsThroughLink(error: unknown, folder: Folder): boolean {
   const name = (error as NodeJS.ErrnoException).path?.split('/').at(-1);
   if (name === undefined) return false;
-  const status = await lstat(folder.entry(name)).catch(ignoreAbsent);
-  return status?.isSymbolicLink() ?? false;
+  return unlessAbsent(() => lstatSync(folder.entry(name)))?.isSymbolicLink() ?? false;
 }
 
 function notRegular(path: string, what: string): SandboxError {
@@ -211,11 +245,12 @@ function tooLarge(path: string, size: number, maxBytes: number): SandboxError {
 }
 
 /** For a file that vanished between two steps: the guest may remove what it likes. */
-function ignoreAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
-  return undefined;
-}
-
-function asyncDisposable<T extends { close(): Promise<void> }>(handle: T): AsyncDisposable & { handle: T } {
-  return { handle, [Symbol.asyncDispose]: () => handle.close() };
+function unlessAbsent<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+    return undefined;
+  }
 }

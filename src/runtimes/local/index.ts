@@ -3,7 +3,7 @@ import { bubblewrap } from '../bubblewrap/index.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
 import { findExecutable } from '../host/executables.ts';
-import type { InterpreterSettings } from '../host/interpreters.ts';
+import { InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import type { Probe, Runtime } from '../runtime.ts';
 import { createPlainGuest, plainCapabilities, sweepFolders } from './plain.ts';
 
@@ -15,12 +15,20 @@ export interface LocalOptions {
   readonly isolation?: LocalIsolation;
   /** Where to make cgroups; found by itself, and `null` to do without. */
   readonly cgroups?: CgroupHost | null;
+  /** See `BubblewrapOptions`. */
+  readonly trustEarlierTrial?: boolean;
 }
 
 /** A process on this host, held as tightly as this host allows or as `isolation` says. */
-export function local({ interpreters = {}, isolation = 'auto', cgroups }: LocalOptions = {}): Runtime {
+export function local({
+  interpreters = {},
+  isolation = 'auto',
+  cgroups,
+  trustEarlierTrial = false,
+}: LocalOptions = {}): Runtime {
   const host = cgroups === undefined ? findCgroups() : (cgroups ?? undefined);
-  const namespaces = bubblewrap({ interpreters, cgroups: host ?? null });
+  const namespaces = bubblewrap({ interpreters, cgroups: host ?? null, trustEarlierTrial });
+  const finder = new InterpreterFinder(interpreters);
   let swept: Promise<unknown> | undefined;
 
   const runtime: Runtime = {
@@ -62,7 +70,7 @@ export function local({ interpreters = {}, isolation = 'auto', cgroups }: LocalO
         if (!isSandboxError(error) && (error as NodeJS.ErrnoException).code === undefined) throw error;
       });
       await swept;
-      return createPlainGuest(spec, { interpreters, cgroups: host });
+      return createPlainGuest(spec, { interpreters: finder, cgroups: host });
     },
     async sweep() {
       return ((await host?.sweep()) ?? 0) + (await sweepFolders());

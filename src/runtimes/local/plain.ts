@@ -5,8 +5,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -15,20 +15,20 @@ import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findExecutable } from '../host/executables.ts';
 import { Folder } from '../host/folder.ts';
-import { findInterpreter, type HostInterpreter, type InterpreterSettings } from '../host/interpreters.ts';
+import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
 import { isAbandoned, ownedName } from '../host/owner.ts';
-import { createStreams, type StandardStreams } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
-import { sendSignal } from '../host/procfs.ts';
+import { readStat, sendSignal } from '../host/procfs.ts';
 import { removeTree } from '../host/removeTree.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
+import { type StandardStreams, StreamSupply } from '../host/streams.ts';
 import { usageBetween } from '../host/usage.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 
 export interface PlainOptions {
-  readonly interpreters: InterpreterSettings;
+  readonly interpreters: InterpreterFinder;
   readonly cgroups: CgroupHost | undefined;
 }
 
@@ -56,11 +56,12 @@ export function plainCapabilities(cgroups: CgroupHost | undefined, launcher: boo
 export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions): Promise<Guest> {
   const bash = await findExecutable('bash');
   const capabilities = plainCapabilities(options.cgroups, bash !== undefined);
-  const home = await mkdtemp(join(tmpdir(), ownedName('box')));
+  if (bash !== undefined) options.cgroups?.hurry();
+  const streams = new StreamSupply();
+  const home = mkdtempSync(join(tmpdir(), ownedName('box')));
   try {
-    await mkdir(join(home, 'workspace'), { mode: 0o700 });
-    await mkdir(join(home, 'tmp'), { mode: 0o700 });
-    const folder = await Folder.open(join(home, 'workspace'));
+    for (const name of ['workspace', 'tmp']) mkdirSync(join(home, name), { mode: 0o700 });
+    const folder = Folder.open(join(home, 'workspace'));
     const { memoryMb, processes, cpu } = spec.policy.limits;
     const cgroup =
       bash === undefined
@@ -70,8 +71,9 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
             processes: processes.value,
             ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
           });
-    return new PlainGuest({ spec, options, home, folder, cgroup, bash, capabilities });
+    return new PlainGuest({ spec, options, home, folder, cgroup, bash, capabilities, streams });
   } catch (error) {
+    await streams.close();
     await removeTree(home);
     throw error;
   }
@@ -102,6 +104,7 @@ interface PlainParts {
   readonly cgroup: Cgroup | undefined;
   readonly bash: string | undefined;
   readonly capabilities: Capabilities;
+  readonly streams: StreamSupply;
 }
 
 class PlainGuest implements Guest {
@@ -127,13 +130,13 @@ class PlainGuest implements Guest {
   }
 
   interpreter(language: LanguageName): Promise<HostInterpreter> {
-    return findInterpreter(language, this.#parts.options.interpreters);
+    return this.#parts.options.interpreters.find(language);
   }
 
   async spawn(command: Command): Promise<GuestProcess> {
     this.#assertOpen();
     const { cgroup } = this.#parts;
-    const streams = await createStreams(command.stdin);
+    const streams = await this.#parts.streams.take(command.stdin);
     const before = cgroup?.measure();
     cgroup?.resetPeaks();
     let child: ChildProcess;
@@ -145,11 +148,11 @@ class PlainGuest implements Guest {
     }
     const { pid } = child;
     if (pid === undefined) throw new Error('A process that was started has a pid.');
+    const since = readStat(pid)?.startTime;
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     const end = async (): Promise<Exit> => {
       const [code, signal] = await exited;
-      await cgroup?.killAll();
-      await endTree({ pid, variables: marks(this.#parts.home) });
+      await this.#endTree(pid, since);
       const final = code ?? 128 + signalNumber(signal);
       const after = cgroup?.measure();
       const oomKills = before && after ? after.oomKills - before.oomKills : undefined;
@@ -168,8 +171,7 @@ class PlainGuest implements Guest {
       kill: async (signal) => {
         sendSignal(pid, signal);
         if (signal === 'SIGKILL') {
-          await cgroup?.killAll();
-          await endTree({ pid, variables: marks(this.#parts.home) });
+          await this.#endTree(pid, since);
         }
       },
     };
@@ -201,7 +203,8 @@ class PlainGuest implements Guest {
     await Promise.all(running.map((program) => program.kill('SIGKILL')));
     await Promise.allSettled(running.map((program) => program.exit));
     await this.#parts.cgroup?.remove();
-    await this.#parts.folder.close();
+    await this.#parts.streams.close();
+    this.#parts.folder.close();
     await removeTree(this.#parts.home);
   }
 
@@ -227,12 +230,7 @@ class PlainGuest implements Guest {
       env: { ...command.env },
       // A session of its own: no controlling terminal, and one group to signal.
       detached: true,
-      stdio: [
-        streams.child.stdin,
-        streams.child.stdout,
-        streams.child.stderr,
-        ...(bash === undefined ? [] : ['pipe' as const]),
-      ],
+      stdio: [...streams.stdio, ...(bash === undefined ? [] : ['pipe' as const])],
     });
     streams.closeChildEnds();
     try {
@@ -255,6 +253,13 @@ class PlainGuest implements Guest {
   async #resolve({ argv: [file, ...args], env }: Command): Promise<string[]> {
     const found = await findExecutable(file, env['PATH']);
     return [found ?? file, ...args];
+  }
+
+  /** A cgroup knows all of its processes; without one they have to be looked for. */
+  async #endTree(pid: number, since: string | undefined): Promise<void> {
+    const { cgroup, home } = this.#parts;
+    if (cgroup) await cgroup.killAll();
+    else await endTree({ pid, variables: marks(home), ...(since === undefined ? {} : { since }) });
   }
 
   #limits(): LaunchStep[] {

@@ -37,6 +37,12 @@ export interface CgroupHost {
   readonly version: 1 | 2;
   readonly controllers: ReadonlySet<Controller>;
   create(name: string, limits: CgroupLimits): Promise<Cgroup>;
+  /**
+   * Says that a process will enter a group soon. The first such move after a while waits for the kernel (an
+   * RCU grace period, some ten milliseconds); moving ourselves to where we are already, which changes
+   * nothing, starts that wait early, beside everything else that is to be made.
+   */
+  hurry(): void;
   /** Ends and removes groups whose owner is dead; resolves to how many. */
   sweep(): Promise<number>;
 }

@@ -74,7 +74,7 @@ function findVersion2({ unified }: CgroupLayout): CgroupHost | undefined {
     if (!isWritable(folder) || !isWritable(`${folder}/cgroup.procs`)) return undefined;
     const handedDown = new Set((readControl(folder, 'cgroup.subtree_control') ?? '').split(' '));
     const controllers = new Set((['memory', 'pids', 'cpu'] as const).filter((name) => handedDown.has(name)));
-    if (controllers.has('memory') || controllers.has('pids')) return cgroupVersion2(folder, controllers);
+    if (controllers.has('memory') || controllers.has('pids')) return cgroupVersion2(folder, own, controllers);
     if (folder !== own && members(folder).length > 0) return undefined;
   }
   return undefined;

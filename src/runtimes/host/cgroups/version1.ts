@@ -3,6 +3,7 @@ import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
   abandonedGroups,
   killMembers,
+  moveToWhereWeAre,
   readControl,
   readKeyed,
   readLimit,
@@ -90,6 +91,11 @@ export function cgroupVersion1(parents: Version1Parents): CgroupHost {
     async create(name, limits) {
       setLimits(name, limits);
       return open(name, limits.cpuCores !== undefined);
+    },
+    hurry() {
+      // One lock serves all hierarchies.
+      const own = parents.pids ?? parents.memory;
+      if (own !== undefined) moveToWhereWeAre(own);
     },
     async sweep() {
       const folders = [...new Set(Object.values(parents))];

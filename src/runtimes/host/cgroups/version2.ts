@@ -3,6 +3,7 @@ import type { Cgroup, CgroupHost, Controller } from './cgroup.ts';
 import {
   abandonedGroups,
   killMembers,
+  moveToWhereWeAre,
   readControl,
   readKeyed,
   readLimit,
@@ -13,8 +14,12 @@ import {
 /** One quota period of the `cpu` controller, in microseconds. */
 const PERIOD_US = 100_000;
 
-/** Cgroups of version 2: one folder below `parent`, which hands down the given controllers. */
-export function cgroupVersion2(parent: string, controllers: ReadonlySet<Controller>): CgroupHost {
+/** Cgroups of version 2: one folder below `parent`, which hands down the given controllers; `own` is ours. */
+export function cgroupVersion2(
+  parent: string,
+  own: string,
+  controllers: ReadonlySet<Controller>,
+): CgroupHost {
   const open = (name: string): Cgroup => {
     const folder = `${parent}/${name}`;
     return {
@@ -64,6 +69,7 @@ export function cgroupVersion2(parent: string, controllers: ReadonlySet<Controll
       }
       return open(name);
     },
+    hurry: () => moveToWhereWeAre(own),
     async sweep() {
       const names = abandonedGroups(parent);
       for (const name of names) {

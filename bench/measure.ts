@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+
+/** One thing to time; resolves when what it measures has happened. */
+export type Subject = () => Promise<void>;
+
+export interface Row {
+  readonly name: string;
+  readonly medianMs: number;
+  readonly p95Ms: number;
+  /** Median by median of the baseline, from the same run. */
+  readonly ratio: number;
+}
+
+/** Times all subjects in turn, round after round, so that drift of the machine hits them alike. */
+export async function interleaved(
+  rounds: number,
+  baseline: string,
+  subjects: Readonly<Record<string, Subject>>,
+): Promise<Row[]> {
+  const times = new Map(Object.keys(subjects).map((name) => [name, [] as number[]]));
+  for (const subject of Object.values(subjects)) await subject();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, subject] of Object.entries(subjects)) {
+      const start = performance.now();
+      await subject();
+      times.get(name)?.push(performance.now() - start);
+    }
+  }
+  const base = quantile(times.get(baseline) ?? [], 0.5);
+  return [...times].map(([name, values]) => {
+    const medianMs = quantile(values, 0.5);
+    return { name, medianMs, p95Ms: quantile(values, 0.95), ratio: medianMs / base };
+  });
+}
+
+/** A process started as Node starts one, timed to its end with all its output read. */
+export function bareSpawn(program: string, args: readonly string[], untilFirstOutput = false): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LANG: 'C.UTF-8' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let complaint = '';
+    child.stderr.on('data', (chunk) => {
+      complaint += String(chunk);
+    });
+    child.stdout.on('data', () => {
+      if (untilFirstOutput) resolve();
+    });
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${program} ended with ${code}: ${complaint}`));
+    });
+  });
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
