@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { blockedModules, DEFAULT_BLOCKED_IMPORTS } from './blockedImports.ts';
+import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
+import { blockedModules } from './blockedImports.ts';
 
 describe('the list of blocked imports', () => {
   it('counts an entry without a language for every language', () => {

@@ -1,14 +1,6 @@
 import { SandboxError } from '../errors.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 
-/** What the import check looks for where the operator says nothing else. */
-export const DEFAULT_BLOCKED_IMPORTS: readonly string[] = [
-  ...['os', 'subprocess', 'shutil', 'pathlib', 'socket'].map((name) => `python:${name}`),
-  ...['child_process', 'fs', 'net', 'dgram', 'http', 'https', 'worker_threads', 'cluster', 'vm'].map(
-    (name) => `javascript:${name}`,
-  ),
-];
-
 /**
  * The names on the list that count for one language: `python:os` names a language, `os` counts for every one.
  * An entry that is of no use stops with CONFIG_INVALID, whatever language is asked for.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_BLOCKED_IMPORTS } from './blockedImports.ts';
+import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
 import { blockedMessage, inspectImports } from './inspect.ts';
 
 describe('the import check', () => {
@@ -23,7 +23,7 @@ describe('the import check', () => {
       parsed: false,
       blockedImports: [],
       findings: [],
-      unsupported: 'shell',
+      notChecked: 'There is no import check for shell.',
     });
   });
 

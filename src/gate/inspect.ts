@@ -9,9 +9,15 @@ export interface Inspection {
   /** Unique, in order of appearance, by their names on the list: `os` for `import os.path`. */
   readonly blockedImports: readonly string[];
   readonly findings: readonly Finding[];
-  /** The language, where there is no import check for it. */
-  readonly unsupported?: string;
+  /** Why nothing was looked at, as a sentence. */
+  readonly notChecked?: string;
 }
+
+/**
+ * Longer code is not looked at: the parsers run on the caller's thread, and for code made to be slow their
+ * time grows with its square (two seconds for this length, half a minute for a megabyte).
+ */
+export const MAX_INSPECTED_CHARACTERS = 256 * 1024;
 
 /** Reads the code's imports and risky calls from its syntax tree. Throws for an unusable list, never for any code. */
 export async function inspectImports(
@@ -20,6 +26,11 @@ export async function inspectImports(
   list: readonly string[],
 ): Promise<Inspection> {
   const blocked = blockedModules(list, language);
+  if (code.length > MAX_INSPECTED_CHARACTERS) {
+    return notChecked(
+      `The code has ${code.length} characters; its imports are checked up to ${MAX_INSPECTED_CHARACTERS}.`,
+    );
+  }
   switch (language) {
     case 'python': {
       const { inspectPython } = await import('./python.ts');
@@ -30,8 +41,12 @@ export async function inspectImports(
       return inspectJavaScript(code, blocked);
     }
     case 'shell':
-      return { parsed: false, blockedImports: [], findings: [], unsupported: language };
+      return notChecked('There is no import check for shell.');
   }
+}
+
+function notChecked(why: string): Inspection {
+  return { parsed: false, blockedImports: [], findings: [], notChecked: why };
 }
 
 /** Tells a model which modules were refused, where, and what to do instead. Empty when none were. */

@@ -163,7 +163,11 @@ async function inspect(context: Context, { language, code }: Prepared): Promise<
     return { parsed: true, blockedImports: [], findings: [], blocked: false };
   }
   const inspection = await inspectImports(code, language.name, blockedImports);
-  return { ...inspection, blocked: blockDangerousImports === 'true' && inspection.blockedImports.length > 0 };
+  // Too long to look at is not the same as nothing found; only a language without a check is let through.
+  const found =
+    inspection.blockedImports.length > 0 ||
+    (inspection.notChecked !== undefined && language.name !== 'shell');
+  return { ...inspection, blocked: blockDangerousImports === 'true' && found };
 }
 
 function refused(
@@ -173,7 +177,7 @@ function refused(
   policy: Policy,
   warnings: readonly string[],
 ): ExecutionResult {
-  const message = `${blockedMessage(inspection)}\n`;
+  const message = `${blockedMessage(inspection) || `The code was not run. ${inspection.notChecked}`}\n`;
   return {
     stdout: '',
     stderr: message,
@@ -251,7 +255,8 @@ function withTimeout(enforced: Enforced, timeoutSec: number): Enforced {
   return { ...enforced, limits: { ...limits, timeoutSec: timeout } };
 }
 
-function commonMeta(prepared: Prepared, inspection: Checked, warnings: readonly string[]) {
+function commonMeta(prepared: Prepared, inspection: Checked, given: readonly string[]) {
+  const warnings = [...given, ...(inspection.notChecked === undefined ? [] : [inspection.notChecked])];
   return {
     language: prepared.language?.name ?? null,
     blockedImports: inspection.blockedImports,

@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const SRC = resolve(import.meta.dirname, '../src');
+
+/**
+ * Who may import whom: each folder names all that it may use besides itself, `errors.ts` and `version.ts`,
+ * which everybody may. What is not named is not allowed.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  policy: [],
+  languages: [],
+  runtimes: ['policy', 'languages'],
+  result: ['policy', 'languages', 'runtimes'],
+  gate: ['languages', 'policy', 'result'],
+  audit: ['result'],
+  sandbox: ['languages', 'policy', 'result', 'runtimes'],
+  config: ['languages', 'policy'],
+  operations: ['audit', 'config', 'gate', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
+  contract: ['languages', 'policy', 'result', 'runtimes', 'sandbox'],
+  cli: ['config', 'contract', 'languages', 'operations', 'policy', 'result', 'runtimes'],
+  '.': ['config', 'languages', 'operations', 'policy', 'result', 'runtimes', 'sandbox'],
+};
+
+/** What only some folders may use, since loading it costs every start that does not need it. */
+const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  commander: ['cli'],
+  zod: ['operations'],
+  yaml: ['config'],
+  acorn: ['gate'],
+  '@lezer/python': ['gate'],
+  '@lezer/common': ['gate'],
+  'fastest-levenshtein': ['config'],
+};
+
+interface Import {
+  readonly file: string;
+  readonly folder: string;
+  readonly target: string;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map((name) => join(SRC, name));
+
+function folderOf(file: string): string {
+  const [first = '', ...rest] = relative(SRC, file).split('/');
+  return rest.length === 0 ? '.' : first;
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, target = '']) => target);
+}
+
+const imports: Import[] = files.flatMap((file) =>
+  importsOf(file).map((target) => ({ file: relative(SRC, file), folder: folderOf(file), target })),
+);
+
+describe('the house', () => {
+  it('has a rule for every folder, and no rule for a folder that is gone', () => {
+    expect(Object.keys(MAY_IMPORT).sort()).toEqual([...new Set(files.map(folderOf))].sort());
+  });
+
+  it('imports only downwards', () => {
+    const wrong = imports.filter(({ file, folder, target }) => {
+      if (!target.startsWith('.')) return false;
+      const resolved = resolve(SRC, dirname(file), target);
+      if (['errors.ts', 'version.ts'].includes(relative(SRC, resolved))) return false;
+      const goal = folderOf(resolved);
+      return goal !== folder && !MAY_IMPORT[folder]?.includes(goal);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps drivers apart: only local builds on another one', () => {
+    const wrong = imports.filter(({ file, target }) => {
+      const driver = /^runtimes\/([^/]+)\//.exec(file)?.[1];
+      if (driver === undefined || !target.startsWith('.')) return false;
+      const goal = /^runtimes\/([^/]+)\//.exec(relative(SRC, resolve(SRC, dirname(file), target)))?.[1];
+      if (goal === undefined || goal === driver || goal === 'host') return false;
+      return !(driver === 'local' && goal === 'bubblewrap');
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('loads packages only where they are needed', () => {
+    const wrong = imports.filter(
+      ({ folder, target }) => target in LAZY_PACKAGES && !LAZY_PACKAGES[target]?.includes(folder),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('reads the environment and the command line in config, and where a host program must be found', () => {
+    const readers = files
+      .filter((file) => /process\.(env|argv)\b/.test(readFileSync(file, 'utf8')))
+      .map((file) => relative(SRC, file));
+    expect(readers.sort()).toEqual([
+      'cli/main.ts',
+      'config/load.ts',
+      'runtimes/host/cache.ts',
+      'runtimes/host/executables.ts',
+      'runtimes/host/interpreters.ts',
+      'runtimes/local/plain.ts',
+    ]);
+  });
+});
