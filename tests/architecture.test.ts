@@ -99,6 +99,8 @@ describe('the house', () => {
     expect(readers.sort()).toEqual([
       'cli/main.ts',
       'config/load.ts',
+      // Plants a canary there, to see that it stays outside.
+      'contract/clauses/input.ts',
       'runtimes/host/cache.ts',
       'runtimes/host/executables.ts',
       'runtimes/host/interpreters.ts',

@@ -1,27 +1,6 @@
-import type { Runtime } from '../runtimes/runtime.ts';
-
-/** What the suite found about one clause. */
-export interface ClauseReport {
-  readonly id: string;
-  /** The promise, as a sentence. */
-  readonly promise: string;
-  /** `kept`: it holds. `refused`: the runtime does not claim it, and refuses when it is asked for. */
-  readonly verdict: 'kept' | 'refused' | 'broken';
-  readonly because?: string;
-}
-
-export interface VerifyOptions {
-  /** Only these clauses, by id. */
-  readonly only?: readonly string[];
-  /** Called as each clause is decided. */
-  readonly onReport?: (report: ClauseReport) => void;
-  readonly signal?: AbortSignal;
-}
-
-/** Holds a runtime to every clause of the contract, on this machine. */
-export async function verifyContract(
-  _runtime: Runtime,
-  _options: VerifyOptions = {},
-): Promise<readonly ClauseReport[]> {
-  return [];
-}
+/** The contract as a library: what the author of a driver runs against it. */
+export type { Box, Ran, RunOptions } from './box.ts';
+export type { Clause, ClauseContext, ClauseReport } from './clause.ts';
+export { CLAUSES } from './clauses/index.ts';
+export { type VerifyOptions, verifyContract } from './verify.ts';
+export type { PolicyWish } from './wish.ts';

@@ -6,6 +6,8 @@ import { LIMIT_NAMES } from '../policy/policy.ts';
 import type { OnOutput } from '../sandbox/run.ts';
 
 const positive = z.number().positive().finite();
+// At most what fits a size in bytes.
+const wholeMb = positive.int().max(2 ** 33);
 const noNul = z.string().refine((text) => !text.includes('\0'), 'must not hold a NUL');
 const bytes = z.union([z.string(), z.instanceof(Uint8Array)]);
 
@@ -23,9 +25,10 @@ const runOptions = {
 };
 
 const policyOptions = {
-  memoryMb: positive,
-  diskMb: positive,
-  maxProcesses: positive.int(),
+  memoryMb: wholeMb,
+  diskMb: wholeMb,
+  // The kernel's own largest number of processes (PID_MAX_LIMIT).
+  maxProcesses: positive.int().max(4_194_304),
   cpu: positive,
   network: z.enum(['none', 'allowlist', 'open']),
   minIsolation: z.enum(ISOLATION_LEVELS),

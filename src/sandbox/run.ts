@@ -241,9 +241,15 @@ function feed(program: GuestProcess, source: Readable): () => void {
   }
   // EPIPE: the program does not read, or has ended; both are its own business.
   target.on('error', () => source.unpipe(target));
+  // A source that breaks is the end of the input.
+  const end = (): void => {
+    target.end();
+  };
+  source.once('error', end);
   source.pipe(target);
   return () => {
     source.unpipe(target);
+    source.off('error', end);
     target.destroy();
   };
 }

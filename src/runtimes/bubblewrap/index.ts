@@ -45,7 +45,8 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
       return unavailable ?? { available: true, version: `bubblewrap ${tools.version}`, capabilities };
     },
     async create(spec): Promise<Guest> {
-      swept ??= cgroups?.sweep();
+      // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
+      swept ??= cgroups?.sweep().catch(() => {});
       const [{ unavailable, tools, capabilities }, interpreters] = await Promise.all([
         prepare(),
         findAll(spec.languages, finder),
@@ -210,6 +211,9 @@ async function findAll(
   return new Map(found);
 }
 
+/** bubblewrap, the init that it leaves inside, and the program. */
+const FEWEST_PROCESSES = 3;
+
 async function createGuest(parts: {
   readonly spec: SandboxSpec;
   readonly tools: Tools;
@@ -222,6 +226,15 @@ async function createGuest(parts: {
   const prefixes = [...interpreters.values()].flatMap((found) =>
     found instanceof SandboxError ? [] : found.prefixes,
   );
+  if (capabilities.limits.processes === 'cgroup' && processes.value < FEWEST_PROCESSES) {
+    throw new SandboxError(
+      'POLICY_NOT_ENFORCEABLE',
+      `A sandbox cannot be held to ${processes.value} processes: two are its own.`,
+      {
+        hint: `Ask for at least ${FEWEST_PROCESSES} (maxProcesses, SANDBOX_MAX_PROCESSES).`,
+      },
+    );
+  }
   const user = chooseSandboxUser();
   cgroups?.hurry();
   const streams = new StreamSupply(ownerOtherThanUs(user));

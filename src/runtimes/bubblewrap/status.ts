@@ -20,7 +20,7 @@ export function readStatus(stream: Readable): Status {
   const whole = new Promise<string>((resolve) => {
     stream.on('data', (chunk) => {
       text += String(chunk);
-      const pid = /"child-pid": *(\d+)/.exec(text)?.[1];
+      const pid = /"child-pid": *(\d+)\D/.exec(text)?.[1];
       if (pid !== undefined) resolveStarted(Number(pid));
     });
     stream.once('close', () => resolve(text));
@@ -30,7 +30,7 @@ export function readStatus(stream: Readable): Status {
   return {
     started,
     exitCode: whole.then((all) => {
-      const code = /"exit-code": *(\d+)/.exec(all)?.[1];
+      const code = /"exit-code": *(\d+)\D/.exec(all)?.[1];
       return code === undefined ? undefined : Number(code);
     }),
     failure: whole.then((all) => /"failed":"([^"]*)"/.exec(all)?.[1]),

@@ -25,7 +25,8 @@ export type RlimitName = keyof typeof ULIMIT_OPTION;
 
 /**
  * A constant text: all that varies comes in as arguments. A limit that cannot be raised to the wanted value
- * because the host's own is lower already holds more than was wanted.
+ * because the host's own is lower already holds more than was wanted. Of bash's own variables only SHLVL
+ * stays in the environment: `exec` itself sets it.
  */
 const SCRIPT = `
 fail() { printf '{"failed":"%s"}\\n' "$1" >&3; exit 125; }
@@ -59,7 +60,8 @@ export function launcherArguments(
 ): string[] {
   return [
     bash,
-    ...['-p', '-c', SCRIPT, 'glovebox'],
+    // Neither start-up files nor functions and options from the environment.
+    ...['--norc', '--noprofile', '-p', '-c', SCRIPT, 'glovebox'],
     ...steps.flatMap(stepArguments),
     ...(keepStatus ? [] : ['status']),
     '--',

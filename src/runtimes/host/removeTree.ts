@@ -8,38 +8,34 @@ import { Folder } from './folder.ts';
  * neither the length of a path nor the number of open descriptors grows with the depth of the tree.
  */
 export async function removeTree(path: string): Promise<void> {
-  const status = await lstat(path).catch(absent);
-  if (status === undefined) return;
-  if (!status.isDirectory()) return unlink(path);
-  await chmod(path, 0o700);
-  const top = Folder.open(path);
-  try {
-    const prefix = `.${randomUUID()}-`;
-    let moved = 0;
-    const pending: Buffer[] = [];
-    const empty = async (folder: Folder): Promise<void> => {
-      for (const name of await readdir(folder.self, { encoding: 'buffer' })) {
-        const entry = folder.rawEntry(name);
-        if (!(await lstat(entry)).isDirectory()) {
-          await unlink(entry);
-          continue;
-        }
-        // To move a folder one must be allowed to write in it.
-        await chmod(entry, 0o700);
-        const flat = Buffer.from(`${prefix}${moved++}`);
-        await rename(entry, top.rawEntry(flat));
-        pending.push(flat);
+  const top = await openFolder(path);
+  if (top === undefined) return;
+  const prefix = `.${randomUUID()}-`;
+  let moved = 0;
+  const pending: string[] = [];
+  const empty = async (folder: Folder): Promise<void> => {
+    for (const name of await readdir(folder.self, { encoding: 'buffer' })) {
+      const entry = folder.rawEntry(name);
+      if (!(await lstat(entry)).isDirectory()) {
+        await unlink(entry);
+        continue;
       }
-    };
+      const flat = `${prefix}${moved++}`;
+      await moveFolder(entry, top.entry(flat));
+      pending.push(flat);
+    }
+  };
+  try {
+    top.chmod(0o700);
     await empty(top);
     for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-      const folder = top.enter(name.toString());
+      const folder = top.enter(name);
       try {
         await empty(folder);
       } finally {
         folder.close();
       }
-      await rmdir(top.rawEntry(name));
+      await rmdir(top.entry(name));
     }
   } finally {
     top.close();
@@ -47,7 +43,21 @@ export async function removeTree(path: string): Promise<void> {
   await rmdir(path);
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
-  return undefined;
+async function openFolder(path: string): Promise<Folder | undefined> {
+  try {
+    return Folder.open(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code !== 'EACCES') throw error;
+    // Ours, and closed to ourselves; root never comes here, so no link can lead to a file of somebody else.
+    await chmod(path, 0o700);
+    return Folder.open(path);
+  }
+}
+
+/** To move a folder, and to empty it then, one must be allowed to write in it. */
+async function moveFolder(from: Buffer, to: string): Promise<void> {
+  await chmod(from, 0o700);
+  await rename(from, to);
 }

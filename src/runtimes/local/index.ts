@@ -1,4 +1,4 @@
-import { isSandboxError, SandboxError } from '../../errors.ts';
+import { SandboxError } from '../../errors.ts';
 import { bubblewrap } from '../bubblewrap/index.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
@@ -65,10 +65,8 @@ export function local({
         );
       }
       if (probe.capabilities.isolation !== 'process') return namespaces.create(spec, signal);
-      swept ??= runtime.sweep?.(signal).catch((error) => {
-        // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
-        if (!isSandboxError(error) && (error as NodeJS.ErrnoException).code === undefined) throw error;
-      });
+      // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
+      swept ??= runtime.sweep?.().catch(() => {});
       await swept;
       return createPlainGuest(spec, { interpreters: finder, cgroups: host });
     },

@@ -5,8 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -81,14 +80,17 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
 
 /** Removes the folders that dead processes of ours left; resolves to how many. */
 export async function sweepFolders(): Promise<number> {
-  const names = (await readdir(tmpdir())).filter(isAbandoned);
-  for (const name of names) {
-    const path = join(tmpdir(), name);
+  const ours = readdirSync(tmpdir())
+    .filter(isAbandoned)
+    .map((name) => join(tmpdir(), name))
+    // A name proves nothing in a folder that everybody may write to.
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.());
+  for (const path of ours) {
     // Processes of a dead owner still know their folder.
     await endTree({ variables: marks(path) });
     await removeTree(path);
   }
-  return names.length;
+  return ours.length;
 }
 
 /** Variables that every process of the run was given; a program may still take them away from its children. */

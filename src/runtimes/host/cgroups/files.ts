@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../../errors.ts';
 import { isAbandoned } from '../owner.ts';
 import { sendSignal } from '../procfs.ts';
+import type { Cgroup } from './cgroup.ts';
 
 /** A control file's text without its newline; undefined when this kernel does not have it. */
 export function readControl(folder: string, file: string): string | undefined {
@@ -90,4 +91,29 @@ export function abandonedGroups(parent: string): string[] {
 export function moveToWhereWeAre(own: string): void {
   // A shortcut that does not work costs only what it would have saved.
   writeFile(`${own}/cgroup.procs`, String(process.pid)).catch(() => {});
+}
+
+/** Ends and removes groups that a dead process of ours left; resolves to how many. */
+export async function removeAbandoned(
+  names: readonly string[],
+  open: (name: string) => Cgroup,
+): Promise<number> {
+  for (const name of names) {
+    const group = open(name);
+    await group.killAll();
+    await group.remove();
+  }
+  return names.length;
+}
+
+/** What is thrown when the kernel refuses a group or a limit. */
+export function notMade(error: unknown): SandboxError {
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    `The cgroup with the limits cannot be made: ${(error as Error).message}`,
+    {
+      hint: 'Check that the limits are within what this kernel takes, and run: glovebox doctor',
+      cause: error,
+    },
+  );
 }

@@ -3,10 +3,13 @@ import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
   abandonedGroups,
   killMembers,
+  members,
   moveToWhereWeAre,
+  notMade,
   readControl,
   readKeyed,
   readLimit,
+  removeAbandoned,
   removeGroup,
   writeControl,
 } from './files.ts';
@@ -52,9 +55,11 @@ export function cgroupVersion1(parents: Version1Parents): CgroupHost {
         if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
       },
       async killAll() {
+        if (folders.every((folder) => members(folder).length === 0)) return;
+        const limit = pids && readControl(pids, 'pids.max');
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
-        if (pids) writeControl(pids, 'pids.max', 'max');
+        if (pids && limit) writeControl(pids, 'pids.max', limit);
       },
       async remove() {
         for (const folder of folders) await removeGroup(folder);
@@ -89,8 +94,13 @@ export function cgroupVersion1(parents: Version1Parents): CgroupHost {
     version: 1,
     controllers,
     async create(name, limits) {
-      setLimits(name, limits);
-      return open(name, limits.cpuCores !== undefined);
+      try {
+        setLimits(name, limits);
+        return open(name, limits.cpuCores !== undefined);
+      } catch (error) {
+        for (const folder of new Set(Object.values(parents))) await removeGroup(`${folder}/${name}`);
+        throw notMade(error);
+      }
     },
     hurry() {
       // One lock serves all hierarchies.
@@ -100,12 +110,7 @@ export function cgroupVersion1(parents: Version1Parents): CgroupHost {
     async sweep() {
       const folders = [...new Set(Object.values(parents))];
       const names = new Set(folders.flatMap(abandonedGroups));
-      for (const name of names) {
-        const group = open(name, parents.cpu !== undefined);
-        await group.killAll();
-        await group.remove();
-      }
-      return names.size;
+      return removeAbandoned([...names], (name) => open(name, parents.cpu !== undefined));
     },
   };
 }

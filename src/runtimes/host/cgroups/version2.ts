@@ -1,12 +1,15 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import type { Cgroup, CgroupHost, Controller } from './cgroup.ts';
+import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
   abandonedGroups,
   killMembers,
+  members,
   moveToWhereWeAre,
+  notMade,
   readControl,
   readKeyed,
   readLimit,
+  removeAbandoned,
   removeGroup,
   writeControl,
 } from './files.ts';
@@ -45,39 +48,48 @@ export function cgroupVersion2(
       // Version 2 keeps peaks for the life of the group.
       resetPeaks() {},
       async killAll() {
-        if (existsSync(`${folder}/cgroup.kill`)) writeControl(folder, 'cgroup.kill', 1);
-        else if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
+        if (members(folder).length === 0) return;
+        if (existsSync(`${folder}/cgroup.kill`)) {
+          writeControl(folder, 'cgroup.kill', 1);
+          await killMembers(folder);
+          return;
+        }
+        const limit = controllers.has('pids') ? readControl(folder, 'pids.max') : undefined;
+        if (limit !== undefined) writeControl(folder, 'pids.max', 0);
         await killMembers(folder);
+        if (limit !== undefined) writeControl(folder, 'pids.max', limit);
       },
       remove: () => removeGroup(folder),
     };
+  };
+
+  const makeGroup = (folder: string, limits: CgroupLimits): void => {
+    mkdirSync(folder);
+    if (controllers.has('memory')) {
+      writeControl(folder, 'memory.max', limits.memoryBytes);
+      if (existsSync(`${folder}/memory.swap.max`)) writeControl(folder, 'memory.swap.max', 0);
+    }
+    if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
+    if (controllers.has('cpu') && limits.cpuCores !== undefined) {
+      writeControl(folder, 'cpu.max', `${Math.round(limits.cpuCores * PERIOD_US)} ${PERIOD_US}`);
+    }
   };
 
   return {
     version: 2,
     controllers,
     async create(name, limits) {
-      const folder = `${parent}/${name}`;
-      mkdirSync(folder);
-      if (controllers.has('memory')) {
-        writeControl(folder, 'memory.max', limits.memoryBytes);
-        if (existsSync(`${folder}/memory.swap.max`)) writeControl(folder, 'memory.swap.max', 0);
+      try {
+        makeGroup(`${parent}/${name}`, limits);
+        return open(name);
+      } catch (error) {
+        await removeGroup(`${parent}/${name}`);
+        throw notMade(error);
       }
-      if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
-      if (controllers.has('cpu') && limits.cpuCores !== undefined) {
-        writeControl(folder, 'cpu.max', `${Math.round(limits.cpuCores * PERIOD_US)} ${PERIOD_US}`);
-      }
-      return open(name);
     },
     hurry: () => moveToWhereWeAre(own),
     async sweep() {
-      const names = abandonedGroups(parent);
-      for (const name of names) {
-        const group = open(name);
-        await group.killAll();
-        await group.remove();
-      }
-      return names.length;
+      return removeAbandoned(abandonedGroups(parent), open);
     },
   };
 }

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findLanguage } from '../languages/index.ts';
+import type { LanguageName } from '../languages/language.ts';
+import type { Enforced, FileEntry } from '../runtimes/runtime.ts';
+import type { Outcome } from '../sandbox/result.ts';
+import type { OnOutput } from '../sandbox/run.ts';
+import type { FileContent, Program, Sandbox } from '../sandbox/sandbox.ts';
+import { BrokenPromise, must, shown } from './expectations.ts';
+import { findByInsidePid } from './hostView.ts';
+
+/** How long a program of the suite may take where the clause says nothing. */
+const PROGRAM_TIMEOUT_SEC = 20;
+const MAX_OUTPUT_BYTES = 256 * 1024;
+
+/** How long a program that was started may take to be seen from the host. */
+const SIGHT_DEADLINE_MS = 5000;
+
+export interface RunOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: Uint8Array | Readable;
+  readonly timeoutSec?: number;
+  readonly maxOutputBytes?: number;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: OnOutput;
+}
+
+/** How a program of the suite ended. */
+export interface Ran {
+  readonly outcome: Outcome;
+  readonly exitCode: number;
+  readonly signal: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  readonly truncated: boolean;
+  /** By our own clock, from the call to the answer. */
+  readonly tookSec: number;
+  readonly oomKills: number | undefined;
+  readonly cpuSec: number | undefined;
+  readonly peakMemoryMb: number | undefined;
+}
+
+/** A sandbox with short ways to run the suite's programs in it. */
+export class Box {
+  readonly #sandbox: Sandbox;
+  readonly #signal: AbortSignal;
+
+  constructor(sandbox: Sandbox, signal: AbortSignal) {
+    this.#sandbox = sandbox;
+    this.#signal = signal;
+  }
+
+  get enforced(): Enforced {
+    return this.#sandbox.enforced;
+  }
+
+  python(code: string, options: RunOptions = {}): Promise<Ran> {
+    return this.code('python', code, options);
+  }
+
+  code(language: LanguageName, code: string, options: RunOptions = {}): Promise<Ran> {
+    return this.#run({ code: Buffer.from(code), language: findLanguage(language) }, options);
+  }
+
+  command(command: readonly [string, ...string[]], options: RunOptions = {}): Promise<Ran> {
+    return this.#run({ command }, options);
+  }
+
+  /** Runs Python code that prints one JSON value, which is the answer. */
+  async ask<T>(code: string, options: RunOptions = {}): Promise<T> {
+    const ran = await this.python(`import json, os, sys\n${code}`, options);
+    must(
+      ran.outcome === 'exited' && ran.exitCode === 0,
+      `the program that looks ended with ${describeEnd(ran)}`,
+    );
+    try {
+      return JSON.parse(ran.stdout) as T;
+    } catch {
+      throw new BrokenPromise(`the program that looks printed ${shown(ran.stdout)}`);
+    }
+  }
+
+  /** Runs a program that waits, and looks at its process from the host meanwhile; undefined when it is not seen. */
+  async watch<T>(look: (pid: number) => T | Promise<T>): Promise<T | undefined> {
+    const nonce = newNonce();
+    const stop = new AbortController();
+    let printed = '';
+    let early: Ran | undefined;
+    const running = this.python('import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(15)', {
+      args: [nonce],
+      signal: stop.signal,
+      onOutput: ({ text }) => {
+        printed += text;
+      },
+    }).then((ran) => {
+      early = ran;
+    });
+    try {
+      await until(() => printed.endsWith('\n') || early !== undefined, SIGHT_DEADLINE_MS);
+      must(printed.endsWith('\n'), 'a program that prints a line and waits was not heard');
+      const pid = findByInsidePid(nonce, Number(printed));
+      return pid === undefined ? undefined : await look(pid);
+    } finally {
+      stop.abort();
+      await running;
+    }
+  }
+
+  writeFile(path: string, content: string | Uint8Array): Promise<{ path: string; size: number }> {
+    return this.#sandbox.writeFile(path, content);
+  }
+
+  readFile(path: string): Promise<FileContent> {
+    return this.#sandbox.readFile(path);
+  }
+
+  async listFiles(path?: string): Promise<readonly FileEntry[]> {
+    return (await this.#sandbox.listFiles(path)).files;
+  }
+
+  close(): Promise<void> {
+    return this.#sandbox.close();
+  }
+
+  async #run(run: Program['run'], options: RunOptions): Promise<Ran> {
+    const { args = [], env = {}, stdin, onOutput } = options;
+    const startedAt = performance.now();
+    const outcome = await this.#sandbox.run({
+      run,
+      args,
+      env,
+      files: {},
+      collect: [],
+      timeoutSec: options.timeoutSec ?? PROGRAM_TIMEOUT_SEC,
+      maxOutputBytes: options.maxOutputBytes ?? MAX_OUTPUT_BYTES,
+      signal: options.signal ? AbortSignal.any([options.signal, this.#signal]) : this.#signal,
+      ...(stdin === undefined ? {} : { stdin }),
+      ...(onOutput === undefined ? {} : { onOutput }),
+    });
+    return {
+      outcome: outcome.outcome,
+      exitCode: outcome.exitCode,
+      signal: outcome.signal,
+      stdout: outcome.stdout.text,
+      stderr: outcome.stderr.text,
+      stdoutBytes: outcome.stdout.bytes,
+      stderrBytes: outcome.stderr.bytes,
+      truncated: outcome.stdout.truncated || outcome.stderr.truncated,
+      tookSec: (performance.now() - startedAt) / 1000,
+      oomKills: outcome.oomKills,
+      cpuSec: outcome.usage?.cpuSec,
+      peakMemoryMb: outcome.usage?.peakMemoryMb,
+    };
+  }
+}
+
+/** How a program ended, for a sentence. */
+export function describeEnd({ outcome, exitCode, stderr }: Ran): string {
+  const said = stderr.trim().split('\n').at(-1) ?? '';
+  return `${outcome} ${exitCode}${said === '' ? '' : ` (${said.slice(-200)})`}`;
+}
+
+/** A word that nothing else on this host contains. */
+export function newNonce(): string {
+  return `gbx${randomBytes(12).toString('hex')}`;
+}
+
+/** Looks until the condition holds or the time is over; resolves to whether it came to hold. */
+export async function until(condition: () => boolean, deadlineMs: number): Promise<boolean> {
+  const deadline = performance.now() + deadlineMs;
+  while (!condition()) {
+    if (performance.now() > deadline) return false;
+    await delay(10);
+  }
+  return true;
+}

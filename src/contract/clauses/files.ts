@@ -1,0 +1,178 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isSandboxError } from '../../errors.ts';
+import { newNonce } from '../box.ts';
+import type { Clause } from '../clause.ts';
+import { must, mustEqual, mustReject, shown } from '../expectations.ts';
+
+export const FILES_CLAUSES: readonly Clause[] = [
+  {
+    id: 'files-round-trip',
+    promise: 'Files are written, replaced, listed and read back byte for byte, folders made on the way.',
+    async check(context) {
+      const box = await context.open();
+      const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+      await box.writeFile('a/b/data.bin', 'something longer than what replaces it'.repeat(20));
+      await box.writeFile('a/b/data.bin', bytes);
+      await box.writeFile('a/é 漢字.txt', 'text');
+      const { content, encoding, size } = await box.readFile('a/b/data.bin');
+      mustEqual(
+        [Buffer.from(content, encoding), size],
+        [Buffer.from(bytes), 256],
+        'the content that is read back',
+      );
+      mustEqual(
+        (await box.listFiles('a')).map((entry) => [entry.name, entry.type]).sort(),
+        [
+          ['b', 'directory'],
+          ['é 漢字.txt', 'file'],
+        ],
+        'the listing',
+      );
+      const seen = await box.ask<[number, string]>(
+        `print(json.dumps([sum(open('a/b/data.bin', 'rb').read()), open('a/é 漢字.txt').read()]))`,
+      );
+      mustEqual(seen, [(255 * 256) / 2, 'text'], 'what the program reads');
+    },
+  },
+  {
+    id: 'files-absolute',
+    promise: 'A path may also be absolute below /workspace, or as the program sees it.',
+    async check(context) {
+      const box = await context.open();
+      await box.writeFile('/workspace/one.txt', '1');
+      const cwd = await box.ask<string>('print(json.dumps(os.getcwd())); open("two.txt", "w").write("2")');
+      mustEqual(
+        [(await box.readFile('one.txt')).content, (await box.readFile('/workspace/two.txt')).content],
+        ['1', '2'],
+        'what is read',
+      );
+      mustEqual((await box.readFile(`${cwd}/two.txt`)).content, '2', `what is read at ${cwd}`);
+    },
+  },
+  {
+    id: 'files-outside',
+    promise: 'A path that leaves the workspace is refused, for reading, writing and listing.',
+    async check(context) {
+      const box = await context.open();
+      await box.writeFile('a.txt', 'a');
+      const paths = [
+        '../etc/passwd',
+        'a/../../x',
+        '/etc/passwd',
+        '/workspace/../etc/passwd',
+        '/workspaces/x',
+        '/',
+      ];
+      for (const path of paths) {
+        await mustReject(box.readFile(path), 'PATH_OUTSIDE_WORKSPACE', `reading ${path}`);
+        await mustReject(box.writeFile(path, 'x'), 'PATH_OUTSIDE_WORKSPACE', `writing ${path}`);
+        await mustReject(box.listFiles(path), 'PATH_OUTSIDE_WORKSPACE', `listing ${path}`);
+      }
+    },
+  },
+  {
+    id: 'files-missing',
+    promise: 'A file that is not there is FILE_NOT_FOUND.',
+    async check(context) {
+      const box = await context.open();
+      await mustReject(box.readFile('nothing.txt'), 'FILE_NOT_FOUND', 'reading it');
+      await mustReject(box.listFiles('nothing'), 'FILE_NOT_FOUND', 'listing it');
+    },
+  },
+  {
+    id: 'files-link-read',
+    promise: 'A link that the program made is never followed for reading or listing, wherever it leads.',
+    async check(context) {
+      const box = await context.open();
+      await box.python('import os\nos.symlink("/etc/passwd", "file")\nos.symlink("/etc", "folder")');
+      await mustReject(box.readFile('file'), 'PATH_OUTSIDE_WORKSPACE', 'reading a link to /etc/passwd');
+      await mustReject(
+        box.readFile('folder/passwd'),
+        'PATH_OUTSIDE_WORKSPACE',
+        'reading through a link to /etc',
+      );
+      await mustReject(box.listFiles('folder'), 'PATH_OUTSIDE_WORKSPACE', 'listing a link to /etc');
+      const entries = (await box.listFiles()).filter(({ name }) => name === 'file' || name === 'folder');
+      mustEqual(
+        entries.map(({ type }) => type),
+        ['symlink', 'symlink'],
+        'how the links are listed',
+      );
+    },
+  },
+  {
+    id: 'files-link-write',
+    promise: 'A link that the program made is never followed for writing: it is replaced or refused.',
+    async check(context) {
+      const box = await context.open();
+      const onHost = join(tmpdir(), newNonce());
+      await writeFile(onHost, 'untouched', { mode: 0o666, flag: 'wx' });
+      try {
+        await box.python(
+          `import os, sys
+with open('target', 'w') as file: file.write('untouched')
+os.mkdir('real')
+os.symlink(os.path.abspath('target'), 'inside')
+os.symlink(sys.argv[1], 'outside')
+os.symlink(os.path.dirname(sys.argv[1]), 'folder')`,
+          { args: [onHost] },
+        );
+        const name = onHost.slice(onHost.lastIndexOf('/') + 1);
+        for (const path of ['inside', 'outside', `folder/${name}`]) {
+          await box.writeFile(path, 'changed').catch((error: unknown) => {
+            must(
+              isSandboxError(error) && error.code === 'PATH_OUTSIDE_WORKSPACE',
+              `writing ${path} failed with ${String(error)}`,
+            );
+          });
+        }
+        mustEqual((await box.readFile('target')).content, 'untouched', 'the target inside');
+        mustEqual(await readFile(onHost, 'utf8'), 'untouched', "the target on the host's side");
+      } finally {
+        await rm(onHost, { force: true });
+      }
+    },
+  },
+  {
+    id: 'files-special',
+    promise: 'What is not a regular file is refused, and a FIFO never makes anybody wait.',
+    async check(context) {
+      const box = await context.open();
+      await box.python('import os\nos.mkfifo("fifo")\nos.mkdir("folder")');
+      const startedAt = performance.now();
+      await mustReject(box.readFile('fifo'), 'INPUT_INVALID', 'reading a FIFO');
+      await mustReject(box.readFile('folder'), 'INPUT_INVALID', 'reading a folder');
+      await box.writeFile('fifo', 'a file now').catch((error: unknown) => {
+        must(isSandboxError(error), `writing to a FIFO failed with ${String(error)}`);
+      });
+      const tookSec = (performance.now() - startedAt) / 1000;
+      must(tookSec < 2, `it took ${tookSec.toFixed(1)} s`);
+    },
+  },
+  {
+    id: 'files-bounded',
+    promise: 'A file that is larger than the caller allows is refused, not cut and not swallowed whole.',
+    async check(context) {
+      const guest = await context.guest();
+      await guest.writeFile('ten', Buffer.from('0123456789'));
+      mustEqual((await guest.readFile('ten', 10)).byteLength, 10, 'the length of a file that just fits');
+      await mustReject(guest.readFile('ten', 9), 'INPUT_INVALID', 'reading 10 bytes where 9 are allowed');
+    },
+  },
+  {
+    id: 'files-last',
+    promise: "Files last between a sandbox's executions; variables and processes do not.",
+    async check(context) {
+      const box = await context.open();
+      await box.python('kept = 1\nwith open("kept.txt", "w") as file: file.write("kept")');
+      const seen = await box.ask<[string, boolean]>(
+        'print(json.dumps([open("kept.txt").read(), "kept" in globals()]))',
+      );
+      mustEqual(seen, ['kept', false], 'what the second program finds');
+      const { content } = await box.readFile('kept.txt');
+      must(content === 'kept', `the file reads ${shown(content)}`);
+    },
+  },
+];

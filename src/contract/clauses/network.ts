@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { createServer, type ListenOptions, type Server } from 'node:net';
+import { type Box, newNonce } from '../box.ts';
+import type { Clause } from '../clause.ts';
+import { must, mustEqual } from '../expectations.ts';
+
+/** What the listeners say, so that being reached is not mistaken for anything else. */
+const GREETING = 'reached';
+
+/** Looks around and tries to reach the host's listeners. */
+const LOOK_AROUND = `
+import socket
+port, abstract = int(sys.argv[1]), sys.argv[2]
+def reach(family, address):
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(2)
+        try:
+            probe.connect(address)
+            return probe.recv(16).decode()
+        except OSError as problem: return type(problem).__name__
+def route():
+    # Connecting a datagram socket sends nothing and only asks for a route (an address that nobody has).
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try: probe.connect(('192.0.2.1', 9))
+        except OSError: return False
+        return True
+print(json.dumps({
+    'tcp': reach(socket.AF_INET, ('127.0.0.1', port)),
+    'abstract': reach(socket.AF_UNIX, '\\0' + abstract),
+    'interfaces': [name for _, name in socket.if_nameindex()],
+    'route': route(),
+}))`;
+
+interface Surroundings {
+  readonly tcp: string;
+  readonly abstract: string;
+  readonly interfaces: readonly string[];
+  readonly route: boolean;
+}
+
+export const NETWORK_CLAUSES: readonly Clause[] = [
+  {
+    id: 'network-none',
+    promise: 'With no network there is only a loopback of its own: no route and no socket of the host.',
+    claimedBy: ({ network }) => network.includes('none'),
+    asks: { network: 'none' },
+    async check(context) {
+      const box = await context.open();
+      const seen = await besideListeners((args) => lookAround(box, args));
+      mustEqual(seen.interfaces, ['lo'], 'the list of interfaces');
+      must(!seen.route, 'there is a route');
+      must(seen.tcp !== GREETING, "a listener on the host's 127.0.0.1 is reached");
+      must(seen.abstract !== GREETING, "an abstract socket of the host's is reached");
+      mustEqual(box.enforced.network, 'none', 'enforced.network');
+    },
+  },
+  {
+    id: 'network-open',
+    promise: "With an open network the host's listeners are reached, by the program that otherwise fails.",
+    claimedBy: ({ network }) => network.includes('open'),
+    asks: { network: 'open' },
+    async check(context) {
+      const box = await context.open();
+      const seen = await besideListeners((args) => lookAround(box, args));
+      mustEqual(seen.tcp, GREETING, "what a listener on the host's 127.0.0.1 says");
+      mustEqual(box.enforced.network, 'open', 'enforced.network');
+    },
+  },
+  {
+    id: 'network-allowlist',
+    promise: 'With an allowlist nothing is reached but by the way that checks it.',
+    claimedBy: ({ network }) => network.includes('allowlist'),
+    asks: { network: 'allowlist' },
+    async check(context) {
+      const box = await context.open();
+      const seen = await besideListeners((args) => lookAround(box, args));
+      must(!seen.route, 'there is a route');
+      must(seen.tcp !== GREETING, "a listener on the host's 127.0.0.1 is reached");
+      must(seen.abstract !== GREETING, "an abstract socket of the host's is reached");
+      mustEqual(box.enforced.network, 'allowlist', 'enforced.network');
+    },
+  },
+];
+
+function lookAround(box: Box, args: readonly string[]): Promise<Surroundings> {
+  return box.ask<Surroundings>(LOOK_AROUND, { args });
+}
+
+/** Listens on 127.0.0.1 and on an abstract socket while `look` does its work with their addresses. */
+async function besideListeners<T>(look: (args: readonly string[]) => Promise<T>): Promise<T> {
+  const name = newNonce();
+  const servers: Server[] = [];
+  const listen = async (options: ListenOptions): Promise<Server> => {
+    const server = createServer((socket) => {
+      // Whoever goes away before the greeting is no concern of the listener.
+      socket.on('error', () => {});
+      socket.end(GREETING);
+    });
+    server.listen(options);
+    await once(server, 'listening');
+    servers.push(server);
+    return server;
+  };
+  try {
+    const tcp = await listen({ host: '127.0.0.1', port: 0 });
+    await listen({ path: `\0${name}` });
+    const address = tcp.address();
+    must(address !== null && typeof address === 'object', 'no listener could be opened on 127.0.0.1');
+    return await look([String(address.port), name]);
+  } finally {
+    for (const server of servers) server.close();
+  }
+}
