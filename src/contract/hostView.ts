@@ -73,17 +73,25 @@ export function cgroupFile(
 
 /** Things of ours that the host can see: descriptors, descendants, entries of the temporary folder, cgroups. */
 export function traces(): Set<string> {
+  const mayBeOurs = (name: string): boolean => {
+    const owner = /^glovebox-(\d+)-/.exec(name)?.[1];
+    return owner === undefined || Number(owner) === process.pid;
+  };
   return new Set([
     ...numericEntries('/proc/self/fd').flatMap((descriptor) => {
       const target = linkTarget(`/proc/self/fd/${descriptor}`);
       return target === undefined || target.endsWith('/fd') ? [] : [`descriptor ${descriptor} (${target})`];
     }),
     ...descendants(process.pid).map((pid) => `process ${pid} (${commandOf(pid)})`),
-    ...entries(tmpdir()).map((name) => `${tmpdir()}/${name}`),
+    ...entries(tmpdir())
+      .filter(mayBeOurs)
+      .map((name) => `${tmpdir()}/${name}`),
     ...cgroupMounts().flatMap(({ folder, root }) =>
       cgroupsOf('self').flatMap(({ path }) => {
         const own = `${folder}${root !== '/' && path.startsWith(root) ? path.slice(root.length) : path}`;
-        return entries(own).map((name) => `cgroup ${own}/${name}`);
+        return entries(own)
+          .filter(mayBeOurs)
+          .map((name) => `cgroup ${own}/${name}`);
       }),
     ),
   ]);

@@ -21,6 +21,8 @@ export interface Language {
 export interface HostInterpreter {
   /** Names to look for on PATH, best first. */
   readonly candidates: readonly string[];
+  /** The setting that names one; for messages. */
+  readonly variable: string;
   /** What to say when there is none. */
   readonly install: string;
   /** Arguments that make it print NUL-separated: its real path, its version, and folders that it needs to run. */

@@ -15,6 +15,7 @@ export const python: Language = {
   command: (interpreter, file, args) => [interpreter, '-u', '-B', file, ...args],
   host: {
     candidates: ['python3', 'python'],
+    variable: 'SANDBOX_PYTHON',
     install: 'Install Python 3 (apt-get install python3), or name one with SANDBOX_PYTHON.',
     describe: ['-I', '-c', DESCRIBE],
   },

@@ -8,6 +8,7 @@ export const shell: Language = {
   command: (interpreter, file, args) => [interpreter, file, ...args],
   host: {
     candidates: ['bash'],
+    variable: 'SANDBOX_BASH',
     install: 'Install bash (apt-get install bash), or name one with SANDBOX_BASH.',
     describe: ['-p', '-c', 'printf "%s\\0%s" "$BASH" "${BASH_VERSION%%(*}"'],
   },

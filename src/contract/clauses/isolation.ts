@@ -119,7 +119,7 @@ print(json.dumps(seen))`,
       const box = await context.open();
       const writable = await box.ask<string[]>(
         `writable = []
-for folder in ('/', '/usr', '/usr/bin', '/usr/lib', '/etc', '/bin', '/lib', '/var', '/home', '/root', '/opt', '/srv', '/run', '/sys', os.path.dirname(sys.executable)):
+for folder in ('/', '/usr', '/usr/bin', '/usr/lib', '/etc', '/bin', '/lib', '/var', '/home', '/root', '/opt', '/srv', '/run', '/sys', os.path.dirname(sys.executable), *sys.argv[2:]):
     path = os.path.join(folder, sys.argv[1])
     try: open(path, 'x').close()
     except OSError: continue
@@ -130,7 +130,8 @@ for path in ('/etc/passwd', '/usr/bin/env', '/proc/sys/kernel/hostname', sys.exe
     except OSError: continue
     writable.append(path)
 print(json.dumps(writable))`,
-        { args: [newNonce()] },
+        // The host's home is writable to whoever runs as its user, and nothing else may be.
+        { args: [newNonce(), homedir()] },
       );
       mustEqual(writable, [], 'the list of what can be written');
     },

@@ -118,7 +118,7 @@ async function neededFolders(
         'LANGUAGE_UNAVAILABLE',
         `The interpreter ${executable} for ${language} needs ${folder}, which cannot be shown without showing everything else in it.`,
         {
-          hint: `Install ${language} in a folder of its own, or name another interpreter with SANDBOX_${interpreterVariable(language)}.`,
+          hint: `Install ${language} in a folder of its own, or name another interpreter with ${findLanguage(language).host.variable}.`,
           details: { language, executable, folder },
         },
       );
@@ -146,10 +146,6 @@ export function visibleParts(prefix: string): string[] {
 /** True when `path` is inside `folder`. Pure. */
 export function isBelow(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-}
-
-function interpreterVariable(language: LanguageName): string {
-  return { python: 'PYTHON', javascript: 'NODE', shell: 'BASH' }[language];
 }
 
 /** The path itself and everything that it links to on the way to the real file. */

@@ -1,5 +1,17 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, fchmodSync, fchownSync, openSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -112,12 +124,21 @@ interface Opened {
   close(descriptor: number): void;
 }
 
+/**
+ * Where the names stand while they exist. A program can read the name of what it was given, even of what is
+ * long removed, in `/proc/self/fd`: so not in a temporary folder that may be in somebody's home.
+ */
+export function pipeFolder(): string {
+  return isWritable('/dev/shm') ? '/dev/shm' : tmpdir();
+}
+
 /** Makes FIFOs in a folder that only we can enter, lets `use` open them, and removes the folder. */
 async function inPrivateFolder<T>(
   fifos: readonly string[],
   use: (opened: Opened) => T | Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), ownedName('pipes')));
+  const parent = pipeFolder();
+  const folder = await mkdtemp(join(parent, ownedName('pipes')));
   const descriptors = new Set<number>();
   try {
     if (fifos.length > 0) await makeFifos(fifos.map((name) => join(folder, name)));
@@ -137,7 +158,23 @@ async function inPrivateFolder<T>(
     for (const descriptor of descriptors) closeSync(descriptor);
     throw error;
   } finally {
+    // The folder's own name tells our process id: what was opened is removed from beside it, under another name.
+    for (const name of readdirSync(folder)) {
+      const neutral = join(parent, randomUUID());
+      renameSync(join(folder, name), neutral);
+      unlinkSync(neutral);
+    }
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    // ENOENT outside Linux; EACCES or EROFS where somebody closed it.
+    return false;
   }
 }
 

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
@@ -17,6 +17,7 @@ import { Folder } from '../host/folder.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
 import { isAbandoned, ownedName } from '../host/owner.ts';
+import { pipeFolder } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
 import { readStat, sendSignal } from '../host/procfs.ts';
 import { removeTree } from '../host/removeTree.ts';
@@ -80,9 +81,9 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
 
 /** Removes the folders that dead processes of ours left; resolves to how many. */
 export async function sweepFolders(): Promise<number> {
-  const ours = readdirSync(tmpdir())
-    .filter(isAbandoned)
-    .map((name) => join(tmpdir(), name))
+  const ours = [...new Set([tmpdir(), pipeFolder()])]
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => isAbandoned(basename(path)))
     // A name proves nothing in a folder that everybody may write to.
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.());
   for (const path of ours) {
