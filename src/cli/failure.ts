@@ -5,6 +5,17 @@ import { forTerminal } from './terminal.ts';
 /** The exit status that says that Glovebox itself failed. */
 export const FAILED = 125;
 
+/** The exit status when nobody reads our output any more: 128 and SIGPIPE's number, as a shell shows it. */
+export const NO_READER = 141;
+
+/** What to say when our own output cannot be written. */
+export function cannotWrite(error: Error): SandboxError {
+  return new SandboxError('INPUT_INVALID', `Standard output cannot be written: ${error.message}`, {
+    hint: 'Check where it goes.',
+    cause: error,
+  });
+}
+
 /** One sentence and a hint on standard error; with `json`, the error object on standard output. */
 export function printError(error: unknown, { json }: { readonly json: boolean }): void {
   const known = toSandboxError(error);

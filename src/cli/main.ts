@@ -2,7 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { packageVersion } from '../version.ts';
-import { FAILED, printError } from './failure.ts';
+import { cannotWrite, FAILED, NO_READER, printError } from './failure.ts';
 
 /** Options that are given again and again. */
 const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
@@ -108,12 +108,21 @@ async function main(argv: string[]): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return;
     process.exitCode = FAILED;
-    printError(error, { json: argv.includes('--json') });
+    // The help was printed instead of a command that was not named.
+    if (error instanceof CommanderError && error.code === 'commander.help') return;
+    printError(error, { json: ourArguments(argv).includes('--json') });
   }
 }
 
-// A reader that goes away (`glovebox run … | head`) is no error of ours.
+/** Without those of the program. */
+function ourArguments(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--');
+  return end < 0 ? argv : argv.slice(0, end);
+}
+
+// A reader that goes away (`glovebox run … | head`) is no error of ours, and a full disk is told once.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  process.exitCode = error.code === 'EPIPE' ? NO_READER : FAILED;
+  if (error.code !== 'EPIPE') printError(cannotWrite(error), { json: false });
 });
 await main(process.argv);

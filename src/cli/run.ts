@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { fstatSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -10,7 +11,7 @@ import { executeOnce, type Job } from '../operations/execute.ts';
 import type { ExecuteOptions } from '../operations/options.ts';
 import type { ExecutionResult } from '../sandbox/result.ts';
 import { resultToJson } from '../sandbox/resultJson.ts';
-import { FAILED } from './failure.ts';
+import type { OutputChunk } from '../sandbox/run.ts';
 import { forTerminal } from './terminal.ts';
 
 export interface RunFlags {
@@ -76,8 +77,16 @@ export async function run(
   try {
     const result = await executeOnce(context, job, options, warn);
     const missing = await writeOuts(outs, result);
+    if (missing !== undefined && result.ok) throw missing;
     await (flags.json ? printJson(result, outs) : printRest(result, flags));
-    return missing && result.ok ? FAILED : exitStatus(result);
+    return exitStatus(result);
+  } catch (error) {
+    // Our own output failed, and that has been told.
+    if (typeof process.exitCode === 'number' && process.exitCode !== 0) return process.exitCode;
+    // Ctrl-C may hit while the sandbox is being made.
+    if (!cancel.signal.aborted) throw error;
+    process.stderr.write('glovebox: cancelled\n');
+    return 130;
   } finally {
     cancel.dispose();
     // Ours may still be open on a terminal's or a caller's pipe that nobody will write to.
@@ -215,21 +224,11 @@ function isNothingToRead(): boolean {
   }
 }
 
-function passOn({ stream, text }: { stream: 'stdout' | 'stderr'; text: string }): void | Promise<void> {
-  const target = process[stream];
-  if (target.write(text)) return;
-  return new Promise((resolve, reject) => {
-    const settle = (error?: Error): void => {
-      target.off('drain', settle);
-      target.off('error', settle);
-      target.off('close', settle);
-      if (error) reject(error);
-      else resolve();
-    };
-    target.once('drain', settle);
-    target.once('error', settle);
-    target.once('close', settle);
-  });
+/** Writes what came, byte for byte, and waits where the reader is slow. */
+async function passOn({ stream, bytes }: OutputChunk): Promise<void> {
+  // A copy: the bytes are only lent, and may be waiting in our stream's buffer for long.
+  if (process[stream].write(Buffer.from(bytes))) return;
+  await once(process[stream], 'drain');
 }
 
 function warn(warning: string): void {
@@ -266,31 +265,39 @@ function howItEnded({ outcome, meta }: ExecutionResult): string | undefined {
 
 type Out = ReturnType<typeof parseOut>;
 
-/** Writes the files that came back; true when one is missing. */
-async function writeOuts(outs: readonly Out[], { files, meta }: ExecutionResult): Promise<boolean> {
-  let missing = false;
+/** Writes the files that came back; resolves to what to say when one is missing. */
+async function writeOuts(outs: readonly Out[], result: ExecutionResult): Promise<SandboxError | undefined> {
+  let missing: SandboxError | undefined;
   for (const { name, host } of outs) {
-    const data = files?.[name];
-    if (data === undefined) {
-      missing = true;
-      const reason = meta.notCollected?.[name] ?? 'Nothing was run.';
-      process.stderr.write(`glovebox: ${forTerminal(`${name} was not brought back: ${reason}`)}\n`);
+    const data = result.files?.[name];
+    if (data !== undefined) {
+      await writeOut(host, data);
       continue;
     }
-    try {
-      await writeFile(host, data);
-    } catch (error) {
-      throw new SandboxError(
-        'INPUT_INVALID',
-        `${JSON.stringify(host)} cannot be written: ${(error as Error).message}`,
-        {
-          hint: 'Name a place that you may write: --out NAME:HOST',
-          cause: error,
-        },
-      );
-    }
+    const reason = result.meta.notCollected?.[name] ?? 'Nothing was run.';
+    missing ??= new SandboxError('FILE_NOT_FOUND', `${name} was not brought back: ${reason}`, {
+      hint: 'Let the program write it in its working folder, under the name that --out gives.',
+      details: { name, result: resultToJson(result) },
+    });
   }
+  if (missing !== undefined && !result.ok)
+    process.stderr.write(`glovebox: ${forTerminal(missing.message)}\n`);
   return missing;
+}
+
+async function writeOut(host: string, data: Uint8Array): Promise<void> {
+  try {
+    await writeFile(host, data);
+  } catch (error) {
+    throw new SandboxError(
+      'INPUT_INVALID',
+      `${JSON.stringify(host)} cannot be written: ${(error as Error).message}`,
+      {
+        hint: 'Name a place that you may write: --out NAME:HOST',
+        cause: error,
+      },
+    );
+  }
 }
 
 async function printJson(result: ExecutionResult, outs: readonly Out[]): Promise<void> {

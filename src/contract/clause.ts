@@ -24,7 +24,6 @@ export type Clause = {
 /** What a check has to work with. All that it opens is closed for it. */
 export interface ClauseContext {
   readonly capabilities: Capabilities;
-  readonly version: string;
   /** The runtime's programs are processes that this host's kernel shows to us. */
   readonly hostVisible: boolean;
   /** Aborts at the clause's deadline. */

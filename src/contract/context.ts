@@ -12,7 +12,6 @@ import { type PolicyWish, policyFor } from './wish.ts';
 /** A runtime as the suite has come to know it. */
 export interface Subject {
   readonly runtime: Runtime;
-  readonly version: string;
   readonly capabilities: Capabilities;
   readonly hostVisible: boolean;
 }
@@ -33,10 +32,6 @@ export class Workbench implements ClauseContext {
 
   get capabilities(): Capabilities {
     return this.#subject.capabilities;
-  }
-
-  get version(): string {
-    return this.#subject.version;
   }
 
   get hostVisible(): boolean {

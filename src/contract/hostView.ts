@@ -73,10 +73,9 @@ export function cgroupFile(
 
 /** Things of ours that the host can see: descriptors, descendants, entries of the temporary folder, cgroups. */
 export function traces(): Set<string> {
-  const mayBeOurs = (name: string): boolean => {
-    const owner = /^glovebox-(\d+)-/.exec(name)?.[1];
-    return owner === undefined || Number(owner) === process.pid;
-  };
+  // What another process of Glovebox makes has that one's pid in its name.
+  const mayBeOurs = (name: string): boolean =>
+    !name.startsWith('glovebox-') || name.split('-').includes(String(process.pid));
   return new Set([
     ...numericEntries('/proc/self/fd').flatMap((descriptor) => {
       const target = linkTarget(`/proc/self/fd/${descriptor}`);

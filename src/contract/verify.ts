@@ -46,8 +46,7 @@ export async function verifyContract(
 export async function getToKnow(runtime: Runtime, options: VerifyOptions = {}): Promise<Subject> {
   const probe = await withDeadline((signal) => runtime.probe(signal), options);
   if (!probe.available) throw unavailable(runtime, probe);
-  const { version, capabilities } = probe;
-  const subject = { runtime, version, capabilities, hostVisible: false };
+  const subject = { runtime, capabilities: probe.capabilities, hostVisible: false };
   let hostVisible = false;
   try {
     await atWorkbench(subject, {}, options, async (bench) => {
@@ -132,11 +131,12 @@ async function atWorkbench(
   work: (bench: Workbench) => Promise<void>,
 ): Promise<void> {
   let bench: Workbench | undefined;
+  const closeTimeoutSec = Math.min(CLOSE_TIMEOUT_SEC, options.clauseTimeoutSec ?? CLAUSE_TIMEOUT_SEC);
   const clear = async (): Promise<void> =>
     race(
       bench?.close() ?? Promise.resolve(),
-      CLOSE_TIMEOUT_SEC,
-      `closing did not end within ${CLOSE_TIMEOUT_SEC} s`,
+      closeTimeoutSec,
+      `closing did not end within ${closeTimeoutSec} s`,
     );
   try {
     await withDeadline((signal) => {

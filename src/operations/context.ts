@@ -1,4 +1,4 @@
-import { type LoadedSettings, type LoadOptions, loadSettings } from '../config/index.ts';
+import { describeOrigin, type LoadedSettings, type LoadOptions, loadSettings } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
 import type { InterpreterSettings } from '../runtimes/host/interpreters.ts';
 import { loadRuntime, type RuntimeOptions } from '../runtimes/registry.ts';
@@ -36,17 +36,22 @@ export async function createContext({
     localIsolation: settings.localIsolation,
     trustEarlierTrial,
   };
-  const get = (name: string): (() => Promise<Runtime>) => {
+  const get = (name: string, key?: 'type' | 'fallback'): (() => Promise<Runtime>) => {
     let made: Promise<Runtime> | undefined;
     return () => {
-      made ??= loadRuntime(name, runtimeOptions);
+      made ??= loadRuntime(name, runtimeOptions, key && describeOrigin(loaded.origins[key]));
       return made;
     };
   };
   return {
     loaded,
-    runtime: typeof runtime === 'object' ? async () => runtime : get(runtime ?? settings.type),
-    fallback: settings.fallback === undefined ? undefined : get(settings.fallback),
+    runtime:
+      typeof runtime === 'object'
+        ? async () => runtime
+        : runtime === undefined
+          ? get(settings.type, 'type')
+          : get(runtime),
+    fallback: settings.fallback === undefined ? undefined : get(settings.fallback, 'fallback'),
   };
 }
 

@@ -24,18 +24,27 @@ const NOT_YET = ['docker', 'gvisor', 'microsandbox', 'e2b', 'kubernetes', 'wasm'
 /** The names that can be chosen. */
 export const RUNTIME_NAMES: readonly string[] = Object.keys(BUILT_IN);
 
-/** Loads a built-in runtime. Throws `RUNTIME_UNKNOWN` or `RUNTIME_UNAVAILABLE`. */
-export async function loadRuntime(name: string, options: RuntimeOptions = {}): Promise<Runtime> {
+/** Loads a built-in runtime; `origin` says in errors who named it. Throws `RUNTIME_UNKNOWN` or `RUNTIME_UNAVAILABLE`. */
+export async function loadRuntime(
+  name: string,
+  options: RuntimeOptions = {},
+  origin?: string,
+): Promise<Runtime> {
   const load = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
   if (load !== undefined) return load(options);
+  const namedBy = origin === undefined ? '' : ` (${origin})`;
   const hint = `Use one of: ${RUNTIME_NAMES.join(', ')}.`;
   if (NOT_YET.includes(name)) {
-    throw new SandboxError('RUNTIME_UNAVAILABLE', `This version does not have the runtime "${name}".`, {
-      hint,
-      details: { name },
-    });
+    throw new SandboxError(
+      'RUNTIME_UNAVAILABLE',
+      `This version does not have the runtime "${name}"${namedBy}.`,
+      {
+        hint,
+        details: { name },
+      },
+    );
   }
-  throw new SandboxError('RUNTIME_UNKNOWN', `There is no runtime called ${JSON.stringify(name)}.`, {
+  throw new SandboxError('RUNTIME_UNKNOWN', `There is no runtime called ${JSON.stringify(name)}${namedBy}.`, {
     hint,
     details: { name },
   });

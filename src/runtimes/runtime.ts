@@ -4,7 +4,7 @@
  * A runtime only isolates. Deadlines, output capture, cancellation and outcomes are done once, above, in
  * `src/sandbox/`. The clauses in `src/contract/` hold every driver to what it says here, both ways.
  */
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import type { LanguageName } from '../languages/language.ts';
 import type { IsolationLevel } from '../policy/isolation.ts';
 import type { FilesystemView, LimitName, NetworkMode, Policy, ProcessContainment } from '../policy/policy.ts';
@@ -75,7 +75,7 @@ export interface Guest {
   readonly enforced: Enforced;
   /** The workspace's absolute path as the program sees it. */
   readonly workspace: string;
-  /** The variables that every program needs here (PATH, HOME, LANG, TMPDIR); nothing else is set by itself. */
+  /** The variables that every program gets here: PATH, HOME, PWD, LANG and TMPDIR. */
   readonly environment: Readonly<Record<string, string>>;
   /** The interpreter to start for a language, as a path that is valid inside. Throws `LANGUAGE_UNAVAILABLE`. */
   interpreter(language: LanguageName): Promise<{ readonly path: string; readonly version: string }>;
@@ -119,12 +119,18 @@ export interface Command {
 export interface GuestProcess {
   /** Present only when the command asked for `stream`. */
   readonly stdin?: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly stdout: ByteSource;
+  readonly stderr: ByteSource;
   /** Settles when the main program has ended and its tree is gone; rejects only when the isolation failed. */
   readonly exit: Promise<Exit>;
   /** `SIGTERM` goes to the program itself; `SIGKILL` ends the whole tree. Resolves when it was sent. */
   kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** Output as it comes; a `Readable` is one. A chunk need only be valid until the next one is asked for. */
+export interface ByteSource extends AsyncIterable<Uint8Array> {
+  /** Gives up on it: whoever waits for more is told that it has ended. */
+  destroy(): void;
 }
 
 export interface Exit {

@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSandboxError, SandboxError } from '../errors.ts';
-import type { Command, Exit, Guest, GuestProcess, Usage } from '../runtimes/runtime.ts';
+import type { ByteSource, Command, Exit, Guest, GuestProcess, Usage } from '../runtimes/runtime.ts';
 import { Capture, type Captured } from './capture.ts';
 import type { ExecutionMeta, Outcome } from './result.ts';
 import { decodeStream } from './textStream.ts';
@@ -15,6 +15,8 @@ export interface OutputChunk {
   readonly stream: 'stdout' | 'stderr';
   /** Decoded text; a character is never split over two chunks. */
   readonly text: string;
+  /** The very bytes that came, valid until the returned promise settles; characters may be split. */
+  readonly bytes: Uint8Array;
 }
 
 export interface RunRequest {
@@ -159,7 +161,7 @@ class Ending {
 
 /** Reads one stream to its end, or until nothing more comes after the program's. */
 class Collector {
-  readonly #stream: Readable;
+  readonly #stream: ByteSource;
   readonly #capture: Capture;
   readonly #ended: Promise<void>;
   #lastActivity = 0;
@@ -180,23 +182,23 @@ class Collector {
 
   async #read(stream: OutputChunk['stream'], onOutput: OnOutput | undefined): Promise<void> {
     const decoder = onOutput === undefined ? undefined : decodeStream();
-    const give = async (text: string | undefined): Promise<void> => {
-      if (!text || onOutput === undefined) return;
+    const give = async (text: string, bytes: Uint8Array): Promise<void> => {
+      if (onOutput === undefined || (text === '' && bytes.length === 0)) return;
       this.#consumerBusy = true;
-      await onOutput({ stream, text });
+      await onOutput({ stream, text, bytes });
       this.#consumerBusy = false;
     };
     try {
-      for await (const chunk of this.#stream as AsyncIterable<Uint8Array>) {
+      for await (const chunk of this.#stream) {
         this.#lastActivity = performance.now();
         this.#capture.push(chunk);
-        if (decoder) await give(decoder.push(chunk));
+        if (decoder) await give(decoder.push(chunk), chunk);
       }
     } catch (error) {
       // Destroyed by `drain`, which has waited long enough for a pipe that nobody closes.
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     }
-    await give(decoder?.finish());
+    if (decoder) await give(decoder.finish(), new Uint8Array());
   }
 
   /** Waits for the end, but not for whoever may still hold the pipe open. */

@@ -100,7 +100,7 @@ export const INPUT_CLAUSES: readonly Clause[] = [
         const seen = await box.ask<string[]>(
           `word = sys.stdin.read().encode()
 seen = [name for name, value in os.environb.items() if word in value]
-for pid in filter(str.isdigit, os.listdir('/proc')):
+for pid in filter(str.isdigit, os.listdir('/proc') if os.path.isdir('/proc') else []):
     try:
         with open('/proc/' + pid + '/environ', 'rb') as file:
             if word in file.read(): seen.append(pid)

@@ -66,8 +66,6 @@ open(os.environ['TMPDIR'] + '/file', 'w').close()`,
         argv: [path, '-c', 'import time; time.sleep(30)'],
         env: guest.environment,
       });
-      program.stdout.resume();
-      program.stderr.resume();
       await Promise.all([guest.destroy(), guest.destroy()]);
       await guest.destroy();
       const { code } = await program.exit;

@@ -103,7 +103,8 @@ async function besideListeners<T>(look: (args: readonly string[]) => Promise<T>)
   };
   try {
     const tcp = await listen({ host: '127.0.0.1', port: 0 });
-    await listen({ path: `\0${name}` });
+    // Only Linux has sockets with a name and no file.
+    if (process.platform === 'linux') await listen({ path: `\0${name}` });
     const address = tcp.address();
     must(address !== null && typeof address === 'object', 'no listener could be opened on 127.0.0.1');
     return await look([String(address.port), name]);

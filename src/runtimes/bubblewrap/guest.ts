@@ -16,7 +16,16 @@ import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
 import type { StandardStreams, StreamSupply } from '../host/streams.ts';
 import { usageBetween } from '../host/usage.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
-import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
+import type {
+  ByteSource,
+  Capabilities,
+  Command,
+  Enforced,
+  Exit,
+  Guest,
+  GuestProcess,
+  SandboxSpec,
+} from '../runtime.ts';
 import { bubblewrapArguments, WRITABLE } from './arguments.ts';
 import { readHostView, readNetworkFiles } from './hostView.ts';
 import type { SandboxUser, Stage } from './stage.ts';
@@ -61,6 +70,7 @@ export class BubblewrapGuest implements Guest {
     this.environment = {
       PATH: searchPath([...parts.interpreters.values()]),
       HOME: this.workspace,
+      PWD: this.workspace,
       LANG: 'C.UTF-8',
       TMPDIR: WRITABLE.tmp,
     };
@@ -239,6 +249,8 @@ export class BubblewrapGuest implements Guest {
         // Shown inside as /proc/1/environ.
         env: { PATH: '/usr/bin:/bin' },
         cwd: '/',
+        // A group of its own: Ctrl-C is for us, who then end the run in good order.
+        detached: true,
         stdio: [...streams.stdio, 'pipe', stage.mountNamespace, stage.userNamespace ?? 'ignore'],
       },
     );
@@ -348,11 +360,11 @@ async function untilGone(init: Identity): Promise<void> {
   }
 }
 
-async function leftIn(stream: Readable): Promise<string> {
+async function leftIn(stream: ByteSource): Promise<string> {
   let text = '';
   const read = async (): Promise<void> => {
     for await (const chunk of stream) {
-      text += String(chunk);
+      text += Buffer.from(chunk).toString('utf8');
       if (text.length > 4000) break;
     }
   };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
@@ -167,7 +168,11 @@ async function tryOnce(
   cgroups: CgroupHost | undefined,
 ): Promise<string | undefined> {
   try {
-    const spec: SandboxSpec = { id: 'trial', policy: TRIAL_POLICY, languages: [] };
+    const spec: SandboxSpec = {
+      id: `trial${randomBytes(6).toString('hex')}`,
+      policy: TRIAL_POLICY,
+      languages: [],
+    };
     const guest = await createGuest({ spec, tools, capabilities, interpreters: new Map(), cgroups });
     try {
       const trial = await guest.spawn({

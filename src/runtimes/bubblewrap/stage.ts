@@ -89,7 +89,8 @@ export async function createStage({ tools, user, diskMb, prefixes }: StageSpec):
       ...['--mount', '--propagation', 'private'],
       ...[tools.sh, '-c', SCRIPT, 'glovebox-stage', mount, options, tools.mount, ...toBind],
     ],
-    { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] },
+    // A group of its own: Ctrl-C is for us, who then end the run in good order.
+    { env: { PATH: '/usr/bin:/bin' }, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
   );
   // EPIPE: it ended before it was let go; what it said tells why.
   helper.stdin.on('error', () => {});

@@ -23,7 +23,7 @@ function launch(
     '/bin/bash',
     ['--norc', '-c', `${before} exec 3>"$0"; exec "$@"`, status, bash, ...args],
     {
-      env: { PATH: '/usr/bin:/bin', ONLY: 'this' },
+      env: { PATH: '/usr/bin:/bin', PWD: process.cwd(), ONLY: 'this' },
       // Without a socket as standard input, which bash takes for a remote shell's.
       stdio: ['ignore', 'pipe', 'pipe'],
       encoding: 'utf8',
@@ -57,6 +57,7 @@ describe('the launcher', () => {
     expect(launch([], ['/usr/bin/env']).output.trim().split('\n').sort()).toEqual([
       'ONLY=this',
       'PATH=/usr/bin:/bin',
+      `PWD=${process.cwd()}`,
       'SHLVL=0',
     ]);
   });

@@ -46,7 +46,7 @@ while [ "$1" != -- ]; do
   esac
 done
 shift
-unset PWD OLDPWD SHLVL _ glovebox_fd
+unset OLDPWD SHLVL _ glovebox_fd
 exec "$@"
 `;
 

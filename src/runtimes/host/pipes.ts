@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once as onceEvent } from 'node:events';
 import {
   accessSync,
   closeSync,
@@ -15,12 +16,13 @@ import {
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
-import { promisify } from 'node:util';
+import { dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
+import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
 import { ownedName } from './owner.ts';
+import { PipeSource } from './pipeSource.ts';
 
 /**
  * The standard streams of one program are true pipes: what `node:child_process` calls a pipe is a socket, and
@@ -37,8 +39,8 @@ export interface StreamOwner {
 
 /** Standard output and error. They depend on nothing else, so that they can be made before they are needed. */
 export interface OutputPipes {
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly stdout: ByteSource;
+  readonly stderr: ByteSource;
   /** Descriptors for the child's `stdio`. */
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
@@ -64,9 +66,9 @@ export async function createOutputPipes(owner?: StreamOwner): Promise<OutputPipe
     };
     const output = openEnds('stdout');
     const errors = openEnds('stderr');
-    // Only now that nothing can fail any more: a socket owns its descriptor.
-    const stdout = new Socket({ fd: output.read, readable: true, writable: false });
-    const stderr = new Socket({ fd: errors.read, readable: true, writable: false });
+    // Only now that nothing can fail any more: a source owns its descriptor.
+    const stdout = new PipeSource(output.read);
+    const stderr = new PipeSource(errors.read);
     const closeChildEnds = once(() => {
       closeSync(output.write);
       closeSync(errors.write);
@@ -194,7 +196,14 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
       },
     );
   }
-  await promisify(execFile)(program, ['-m', '600', '--', ...paths], { env: {} });
+  // A group of its own: Ctrl-C is for us, who then end the run in good order.
+  const child = spawn(program, ['-m', '600', '--', ...paths], { env: {}, stdio: 'ignore', detached: true });
+  const [code] = await onceEvent(child, 'exit');
+  if (code !== 0) {
+    throw new SandboxError('SANDBOX_FAILED', `No pipes can be made in ${dirname(paths[0] ?? '')}.`, {
+      hint: 'Let this user write there.',
+    });
+  }
 }
 
 function once(action: () => void): () => void {

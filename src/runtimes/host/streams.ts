@@ -1,11 +1,12 @@
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
+import type { ByteSource } from '../runtime.ts';
 import { createInput, createOutputPipes, type OutputPipes, type StreamOwner } from './pipes.ts';
 
 /** The three standard streams of one program. */
 export interface StandardStreams {
   readonly stdin?: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
+  readonly stdout: ByteSource;
+  readonly stderr: ByteSource;
   /** The first three entries of the child's `stdio`. */
   readonly stdio: readonly [number | 'ignore', number, number];
   /** To be called once the child is started. */

@@ -126,6 +126,7 @@ class PlainGuest implements Guest {
     this.environment = {
       PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       HOME: this.workspace,
+      PWD: this.workspace,
       LANG: 'C.UTF-8',
       TMPDIR: join(parts.home, 'tmp'),
     };
