@@ -1,6 +1,6 @@
 // Finishes dist/: the command must be executable, and editors want the settings' JSON Schema beside it.
 import { chmodSync, writeFileSync } from 'node:fs';
-import { settingsJsonSchema } from '../dist/config/index.js';
+import { settingsJsonSchema } from '../dist/config/jsonSchema.js';
 
 chmodSync(new URL('../dist/cli/main.js', import.meta.url), 0o755);
 const schema = `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`;

@@ -13,8 +13,8 @@ export type {
   WantedLimit,
   WantedLimits,
 } from './policy/policy.ts';
+export type { OnOutput, OutputChunk } from './result/output.ts';
+export type { ExecutionMeta, ExecutionResult, Finding, Outcome } from './result/result.ts';
+export { resultToJson } from './result/resultJson.ts';
 export type * from './runtimes/runtime.ts';
-export type { ExecutionMeta, ExecutionResult, Finding, Outcome } from './sandbox/result.ts';
-export { resultToJson } from './sandbox/resultJson.ts';
-export type { OnOutput, OutputChunk } from './sandbox/run.ts';
 export type { FileContent } from './sandbox/sandbox.ts';

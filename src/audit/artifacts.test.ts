@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ExecutionResult } from '../sandbox/result.ts';
+import type { ExecutionResult } from '../result/result.ts';
 import { type ArtifactStore, storeArtifact, superfluousNames } from './artifacts.ts';
 
 let root: string;

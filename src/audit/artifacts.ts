@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ExecutionResult } from '../sandbox/result.ts';
-import { MAP_MEMBERS, resultToJson } from '../sandbox/resultJson.ts';
+import type { ExecutionResult } from '../result/result.ts';
+import { MAP_MEMBERS, resultToJson } from '../result/resultJson.ts';
 import { redactDeep, redactor } from './redact.ts';
 
 /** When to keep what was run: every time, when it did not succeed, or not at all. */

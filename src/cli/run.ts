@@ -9,9 +9,9 @@ import { languageOfFile } from '../languages/index.ts';
 import { createContext } from '../operations/context.ts';
 import { executeOnce, type Job } from '../operations/execute.ts';
 import type { ExecuteOptions } from '../operations/options.ts';
-import type { ExecutionResult } from '../sandbox/result.ts';
-import { resultToJson } from '../sandbox/resultJson.ts';
-import type { OutputChunk } from '../sandbox/run.ts';
+import type { OutputChunk } from '../result/output.ts';
+import type { ExecutionResult } from '../result/result.ts';
+import { resultToJson } from '../result/resultJson.ts';
 import { forTerminal } from './terminal.ts';
 
 export interface RunFlags {

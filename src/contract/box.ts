@@ -3,9 +3,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findLanguage } from '../languages/index.ts';
 import type { LanguageName } from '../languages/language.ts';
+import type { OnOutput } from '../result/output.ts';
+import type { Outcome } from '../result/result.ts';
 import type { Enforced, FileEntry } from '../runtimes/runtime.ts';
-import type { Outcome } from '../sandbox/result.ts';
-import type { OnOutput } from '../sandbox/run.ts';
 import type { FileContent, Program, Sandbox } from '../sandbox/sandbox.ts';
 import { BrokenPromise, must, shown } from './expectations.ts';
 import { findByInsidePid } from './hostView.ts';
@@ -39,6 +39,8 @@ export interface Ran {
   readonly truncated: boolean;
   /** By our own clock, from the call to the answer. */
   readonly tookSec: number;
+  /** From the first output that `onOutput` was told of; a busy host may take its time until then. */
+  readonly sinceFirstOutputSec: number | undefined;
   readonly oomKills: number | undefined;
   readonly cpuSec: number | undefined;
   readonly peakMemoryMb: number | undefined;
@@ -129,6 +131,7 @@ export class Box {
   async #run(run: Program['run'], options: RunOptions): Promise<Ran> {
     const { args = [], env = {}, stdin, onOutput } = options;
     const startedAt = performance.now();
+    let firstOutputAt: number | undefined;
     const outcome = await this.#sandbox.run({
       run,
       args,
@@ -139,7 +142,14 @@ export class Box {
       maxOutputBytes: options.maxOutputBytes ?? MAX_OUTPUT_BYTES,
       signal: options.signal ? AbortSignal.any([options.signal, this.#signal]) : this.#signal,
       ...(stdin === undefined ? {} : { stdin }),
-      ...(onOutput === undefined ? {} : { onOutput }),
+      ...(onOutput === undefined
+        ? {}
+        : {
+            onOutput: (chunk) => {
+              firstOutputAt ??= performance.now();
+              return onOutput(chunk);
+            },
+          }),
     });
     return {
       outcome: outcome.outcome,
@@ -151,6 +161,7 @@ export class Box {
       stderrBytes: outcome.stderr.bytes,
       truncated: outcome.stdout.truncated || outcome.stderr.truncated,
       tookSec: (performance.now() - startedAt) / 1000,
+      sinceFirstOutputSec: firstOutputAt && (performance.now() - firstOutputAt) / 1000,
       oomKills: outcome.oomKills,
       cpuSec: outcome.usage?.cpuSec,
       peakMemoryMb: outcome.usage?.peakMemoryMb,

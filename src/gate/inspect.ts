@@ -1,5 +1,5 @@
 import type { LanguageName } from '../languages/language.ts';
-import type { Finding } from '../sandbox/result.ts';
+import type { Finding } from '../result/result.ts';
 import { blockedModules } from './blockedImports.ts';
 
 /** What the code's syntax says about it. Helps against accidents; code that hides what it imports is not found. */

@@ -1,4 +1,4 @@
-import type { Finding } from '../sandbox/result.ts';
+import type { Finding } from '../result/result.ts';
 import type { Inspection } from './inspect.ts';
 
 /** Something found in a tree, before it is known whether the list cares. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { LIMIT_NAMES } from '../policy/policy.ts';
-import type { OnOutput } from '../sandbox/run.ts';
+import type { OnOutput } from '../result/output.ts';
 
 const positive = z.number().positive().finite();
 // At most what fits a size in bytes.

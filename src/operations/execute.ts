@@ -5,9 +5,9 @@ import { blockedMessage, type Inspection, inspectImports } from '../gate/inspect
 import { findLanguage } from '../languages/index.ts';
 import type { Language } from '../languages/language.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { ExecutionMeta, ExecutionResult } from '../result/result.ts';
 import { type Choice, chooseRuntime } from '../runtimes/choose.ts';
 import type { Enforced } from '../runtimes/runtime.ts';
-import type { ExecutionMeta, ExecutionResult } from '../sandbox/result.ts';
 import { newExecutionId, type Program, type ProgramOutcome, Sandbox } from '../sandbox/sandbox.ts';
 import { packageVersion } from '../version.ts';
 import type { Context } from './context.ts';

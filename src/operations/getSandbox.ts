@@ -1,5 +1,5 @@
+import type { ExecutionResult } from '../result/result.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import type { ExecutionResult } from '../sandbox/result.ts';
 import { type Context, createContext } from './context.ts';
 import { executeOnce } from './execute.ts';
 import type { ExecuteOptions } from './options.ts';

@@ -1,6 +1,6 @@
 import { findLanguage } from '../languages/index.ts';
+import type { ExecutionResult } from '../result/result.ts';
 import type { Enforced, FileEntry } from '../runtimes/runtime.ts';
-import type { ExecutionResult } from '../sandbox/result.ts';
 import type { FileContent, Sandbox } from '../sandbox/sandbox.ts';
 import { checkOptions } from './checkOptions.ts';
 import { type Context, createContext } from './context.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SandboxError } from '../errors.ts';
-import type { ExecutionMeta, ExecutionResult, Outcome } from '../sandbox/result.ts';
+import type { ExecutionMeta, ExecutionResult, Outcome } from '../result/result.ts';
 import { errorForModel, resultForModel } from './modelText.ts';
 
 function result(

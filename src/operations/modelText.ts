@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 import { isSandboxError } from '../errors.ts';
 import type { LimitName } from '../policy/policy.ts';
+import type { ExecutionResult } from '../result/result.ts';
 import { Capture } from '../sandbox/capture.ts';
-import type { ExecutionResult } from '../sandbox/result.ts';
 
 /** Room for both streams at their default limit of 10 KB, of which only one is ever shown in full. */
 const DEFAULT_LIMIT_BYTES = 16 * 1024;

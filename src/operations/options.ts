@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { SandboxError } from '../errors.ts';
 import type { IsolationLevel } from '../policy/isolation.ts';
 import type { NetworkMode, Requirements } from '../policy/policy.ts';
-import type { OnOutput } from '../sandbox/run.ts';
+import type { OnOutput } from '../result/output.ts';
 
 /** What varies from run to run, in a sandbox of its own or in a live one. */
 export interface RunOptions {

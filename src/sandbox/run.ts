@@ -3,21 +3,11 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSandboxError, SandboxError } from '../errors.ts';
+import type { OnOutput, OutputChunk } from '../result/output.ts';
+import type { ExecutionMeta, Outcome } from '../result/result.ts';
 import type { ByteSource, Command, Exit, Guest, GuestProcess, Usage } from '../runtimes/runtime.ts';
 import { Capture, type Captured } from './capture.ts';
-import type { ExecutionMeta, Outcome } from './result.ts';
 import { decodeStream } from './textStream.ts';
-
-/** Output as it comes. A returned promise is waited for before more is read. */
-export type OnOutput = (chunk: OutputChunk) => void | Promise<void>;
-
-export interface OutputChunk {
-  readonly stream: 'stdout' | 'stderr';
-  /** Decoded text; a character is never split over two chunks. */
-  readonly text: string;
-  /** The very bytes that came, valid until the returned promise settles; characters may be split. */
-  readonly bytes: Uint8Array;
-}
 
 export interface RunRequest {
   readonly command: Omit<Command, 'stdin'>;

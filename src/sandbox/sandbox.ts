@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream';
 import { SandboxError } from '../errors.ts';
 import type { Language } from '../languages/language.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { OnOutput } from '../result/output.ts';
 import type { Choice } from '../runtimes/choose.ts';
 import { assertHeld } from '../runtimes/enforceable.ts';
 import type { Enforced, FileEntry, Guest } from '../runtimes/runtime.ts';
-import { type OnOutput, type RunOutcome, runCommand } from './run.ts';
+import { type RunOutcome, runCommand } from './run.ts';
 
 /** One program to run, with all that was left open filled in. */
 export interface Program {

@@ -65,7 +65,7 @@ export const INPUT_CLAUSES: readonly Clause[] = [
   },
   {
     id: 'environment-exact',
-    promise: 'The environment is what was given, with PATH, HOME, LANG and TMPDIR, and nothing else.',
+    promise: 'The environment is what was given, with PATH, HOME, PWD, LANG and TMPDIR, and nothing else.',
     async check(context) {
       const box = await context.open();
       const given = { GLOVEBOX_CONTRACT: ' a "b" $c\né ', GLOVEBOX_EMPTY: '' };
@@ -75,7 +75,7 @@ export const INPUT_CLAUSES: readonly Clause[] = [
       const names = Object.keys(seen).filter((name) => !OF_THE_INTERPRETER.includes(name));
       mustEqual(
         names.sort(),
-        [...Object.keys(given), 'PATH', 'HOME', 'LANG', 'TMPDIR'].sort(),
+        [...Object.keys(given), 'PATH', 'HOME', 'PWD', 'LANG', 'TMPDIR'].sort(),
         'the list of names',
       );
       mustEqual(
@@ -84,9 +84,14 @@ export const INPUT_CLAUSES: readonly Clause[] = [
         'the value of the given variables',
       );
       const usable = await box.ask<boolean[]>(
-        'print(json.dumps([os.access(os.environ[n], os.W_OK) for n in ("HOME", "TMPDIR")]))',
+        `usable = [os.access(os.environ[name], os.W_OK) for name in ('HOME', 'TMPDIR')]
+print(json.dumps(usable + [os.path.samefile(os.environ['PWD'], '.')]))`,
       );
-      mustEqual(usable, [true, true], 'whether HOME and TMPDIR can be written to');
+      mustEqual(
+        usable,
+        [true, true, true],
+        'whether HOME and TMPDIR can be written to and PWD is where it is',
+      );
     },
   },
   {

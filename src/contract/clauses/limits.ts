@@ -134,7 +134,7 @@ print(json.dumps({'half': half, 'rest': rest, 'again': again}))`,
         `import resource, time
 start = time.monotonic()
 children = []
-for _ in range(2):
+for _ in range(6):
     child = os.fork()
     if child == 0:
         while time.monotonic() < start + 1.5: pass
