@@ -25,8 +25,7 @@ export type RlimitName = keyof typeof ULIMIT_OPTION;
 
 /**
  * A constant text: all that varies comes in as arguments. A limit that cannot be raised to the wanted value
- * because the host's own is lower already holds more than was wanted. Of bash's own variables only SHLVL
- * stays in the environment: `exec` itself sets it.
+ * because the host's own is lower already holds more than was wanted.
  */
 const SCRIPT = `
 fail() { printf '{"failed":"%s"}\\n' "$1" >&3; exit 125; }
@@ -65,6 +64,8 @@ export function launcherArguments(
     ...steps.flatMap(stepArguments),
     ...(keepStatus ? [] : ['status']),
     '--',
+    // bash sets SHLVL once more when it becomes a program; bubblewrap clears the environment itself.
+    ...(keepStatus ? [] : ['/usr/bin/env', '-u', 'SHLVL']),
     ...program,
   ];
 }

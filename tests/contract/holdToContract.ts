@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CLAUSES } from '../../src/contract/index.ts';
+import { getToKnow, judge } from '../../src/contract/verify.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
+
+/** How many clauses are looked at at a time; more would only wait for the processors. */
+const AT_A_TIME = 2;
+
+/** A clause may wait for its turn, and then take its own time. */
+const TEST_TIMEOUT_MS = 180_000;
+
+/**
+ * One test for each clause. A runtime that does not work here is skipped with its reason in the title, and
+ * fails instead where `REQUIRED_RUNTIMES` names it.
+ */
+export async function holdToContract(title: string, runtime: Runtime): Promise<void> {
+  const probe = await runtime.probe();
+  const required = (process.env['REQUIRED_RUNTIMES'] ?? '').split(',').includes(runtime.name);
+  if (!probe.available && !required) {
+    describe.skip(`${title} (not available: ${probe.reason})`, () => {
+      it('is held to the contract', () => {});
+    });
+    return;
+  }
+  describe(title, () => {
+    let subject: Awaited<ReturnType<typeof getToKnow>>;
+    const takeTurn = turns(AT_A_TIME);
+
+    beforeAll(async () => {
+      subject = await getToKnow(runtime);
+    });
+
+    for (const clause of CLAUSES) {
+      it.concurrent(
+        clause.promise,
+        async () => {
+          const report = await takeTurn(() => judge(subject, clause));
+          const claimed = clause.claimedBy?.(subject.capabilities) ?? true;
+          const mayLack = clause.language !== undefined && report.verdict === 'refused';
+          expect(report).toEqual({
+            id: clause.id,
+            promise: clause.promise,
+            verdict: claimed && !mayLack ? 'kept' : 'refused',
+          });
+        },
+        TEST_TIMEOUT_MS,
+      );
+    }
+  });
+}
+
+/** Lets so many run at a time, and the others wait for their turn. */
+export function turns(atATime: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = atATime;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    }
+  };
+}
