@@ -47,7 +47,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     },
     async create(spec): Promise<Guest> {
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
-      swept ??= cgroups?.sweep().catch(() => {});
+      swept ??= cgroups?.sweepHere().catch(() => {});
       const [{ unavailable, tools, capabilities }, interpreters] = await Promise.all([
         prepare(),
         findAll(spec.languages, finder),
@@ -66,7 +66,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
       return createGuest({ spec, tools, capabilities, interpreters, cgroups });
     },
     async sweep() {
-      return (await cgroups?.sweep()) ?? 0;
+      return (await cgroups?.sweepEverywhere()) ?? 0;
     },
   };
   return runtime;

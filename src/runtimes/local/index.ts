@@ -66,12 +66,12 @@ export function local({
       }
       if (probe.capabilities.isolation !== 'process') return namespaces.create(spec, signal);
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
-      swept ??= runtime.sweep?.().catch(() => {});
+      swept ??= Promise.allSettled([host?.sweepHere(), sweepFolders()]);
       await swept;
       return createPlainGuest(spec, { interpreters: finder, cgroups: host });
     },
     async sweep() {
-      return ((await host?.sweep()) ?? 0) + (await sweepFolders());
+      return ((await host?.sweepEverywhere()) ?? 0) + (await sweepFolders());
     },
   };
   return runtime;

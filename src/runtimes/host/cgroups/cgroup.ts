@@ -43,8 +43,10 @@ export interface CgroupHost {
    * nothing, starts that wait early, beside everything else that is to be made.
    */
   hurry(): void;
-  /** Ends and removes groups whose owner is dead; resolves to how many. */
-  sweep(): Promise<number>;
+  /** Ends and removes groups beside our own whose owner is dead: quick enough for every start. */
+  sweepHere(): Promise<void>;
+  /** The same in the whole hierarchy; resolves to how many. */
+  sweepEverywhere(): Promise<number>;
 }
 
 export type Controller = 'memory' | 'pids' | 'cpu';

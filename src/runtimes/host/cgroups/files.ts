@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../../errors.ts';
 import { isAbandoned } from '../owner.ts';
 import { sendSignal } from '../procfs.ts';
-import type { Cgroup } from './cgroup.ts';
 
 /** A control file's text without its newline; undefined when this kernel does not have it. */
 export function readControl(folder: string, file: string): string | undefined {
@@ -80,30 +79,42 @@ export async function removeGroup(folder: string): Promise<void> {
   }
 }
 
-/** Names of groups in `parent` that a dead process of ours made. */
-export function abandonedGroups(parent: string): string[] {
-  return readdirSync(parent, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && isAbandoned(entry.name))
-    .map((entry) => entry.name);
-}
-
 /** Moves this process to the group that it is in. */
 export function moveToWhereWeAre(own: string): void {
   // A shortcut that does not work costs only what it would have saved.
   writeFile(`${own}/cgroup.procs`, String(process.pid)).catch(() => {});
 }
 
-/** Ends and removes groups that a dead process of ours left; resolves to how many. */
-export async function removeAbandoned(
-  names: readonly string[],
-  open: (name: string) => Cgroup,
-): Promise<number> {
-  for (const name of names) {
-    const group = open(name);
-    await group.killAll();
-    await group.remove();
+/** Ends and removes the groups in this folder that a dead process of ours left; resolves to their names. */
+export async function sweepIn(folder: string): Promise<string[]> {
+  const abandoned = subfolders(folder).filter(isAbandoned);
+  for (const name of abandoned) {
+    const group = `${folder}/${name}`;
+    if (existsSync(`${group}/pids.max`)) writeControl(group, 'pids.max', 0);
+    await killMembers(group);
+    await removeGroup(group);
   }
-  return names.length;
+  return abandoned;
+}
+
+/** The same below a folder at any depth: a crashed process may have been in another group than we are. */
+export async function sweepBelow(folder: string): Promise<string[]> {
+  const removed = await sweepIn(folder);
+  for (const name of subfolders(folder)) removed.push(...(await sweepBelow(`${folder}/${name}`)));
+  return removed;
+}
+
+function subfolders(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Removed meanwhile, or closed to us: there is nothing of ours in it.
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENODEV') return [];
+    throw error;
+  }
 }
 
 /** What is thrown when the kernel refuses a group or a limit. */

@@ -15,9 +15,9 @@ describe('where our cgroups are', () => {
     );
     expect(layout).toEqual({
       version1: {
-        memory: '/sys/fs/cgroup/memory/a/b',
-        cpu: '/sys/fs/cgroup/cpu,cpuacct',
-        cpuacct: '/sys/fs/cgroup/cpu,cpuacct',
+        memory: { mount: '/sys/fs/cgroup/memory', own: '/sys/fs/cgroup/memory/a/b' },
+        cpu: { mount: '/sys/fs/cgroup/cpu,cpuacct', own: '/sys/fs/cgroup/cpu,cpuacct' },
+        cpuacct: { mount: '/sys/fs/cgroup/cpu,cpuacct', own: '/sys/fs/cgroup/cpu,cpuacct' },
       },
     });
   });
@@ -39,6 +39,6 @@ describe('where our cgroups are', () => {
       mount('/docker/abc', '/sys/fs/cgroup/pids', 'cgroup', 'pids'),
       '3:pids:/docker/abc\n',
     );
-    expect(layout.version1).toEqual({ pids: '/sys/fs/cgroup/pids' });
+    expect(layout.version1).toEqual({ pids: { mount: '/sys/fs/cgroup/pids', own: '/sys/fs/cgroup/pids' } });
   });
 });

@@ -9,8 +9,8 @@ import { cgroupVersion2 } from './version2.ts';
 export interface CgroupLayout {
   /** Our own folder in the unified hierarchy, and where that is mounted. */
   readonly unified?: { readonly mount: string; readonly own: string };
-  /** Our own folder in each version 1 hierarchy, by controller. */
-  readonly version1: Readonly<Record<string, string>>;
+  /** Our own folder in each version 1 hierarchy, and where that is mounted, by controller. */
+  readonly version1: Readonly<Record<string, { readonly mount: string; readonly own: string }>>;
 }
 
 /** Finds cgroups that we may make groups in; undefined where there are none. Changes nothing. */
@@ -33,7 +33,7 @@ export function cgroupLayout(mountinfo: string, membership: string): CgroupLayou
     const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     for (const controller of controllers.split(',')) own.set(controller, path);
   }
-  const version1: Record<string, string> = {};
+  const version1: Record<string, { mount: string; own: string }> = {};
   let unified: CgroupLayout['unified'];
   for (const line of mountinfo.trim().split('\n')) {
     const [before = '', after = ''] = line.split(' - ');
@@ -47,7 +47,7 @@ export function cgroupLayout(mountinfo: string, membership: string): CgroupLayou
     if (type === 'cgroup') {
       for (const option of options.split(',')) {
         const path = own.get(option);
-        if (path !== undefined) version1[option] = within(path);
+        if (path !== undefined) version1[option] = { mount, own: within(path) };
       }
     }
   }
@@ -56,11 +56,16 @@ export function cgroupLayout(mountinfo: string, membership: string): CgroupLayou
 
 function findVersion1({ version1 }: CgroupLayout): CgroupHost | undefined {
   const parents: { -readonly [Name in keyof Version1Parents]: string } = {};
+  const mounts = new Set<string>();
   for (const name of ['memory', 'pids', 'cpu', 'cpuacct'] as const) {
-    const folder = version1[name];
-    if (folder !== undefined && isWritable(folder)) parents[name] = folder;
+    const found = version1[name];
+    if (found === undefined || !isWritable(found.own)) continue;
+    parents[name] = found.own;
+    mounts.add(found.mount);
   }
-  return parents.memory !== undefined || parents.pids !== undefined ? cgroupVersion1(parents) : undefined;
+  return parents.memory !== undefined || parents.pids !== undefined
+    ? cgroupVersion1(parents, [...mounts])
+    : undefined;
 }
 
 /**
@@ -74,7 +79,8 @@ function findVersion2({ unified }: CgroupLayout): CgroupHost | undefined {
     if (!isWritable(folder) || !isWritable(`${folder}/cgroup.procs`)) return undefined;
     const handedDown = new Set((readControl(folder, 'cgroup.subtree_control') ?? '').split(' '));
     const controllers = new Set((['memory', 'pids', 'cpu'] as const).filter((name) => handedDown.has(name)));
-    if (controllers.has('memory') || controllers.has('pids')) return cgroupVersion2(folder, own, controllers);
+    if (controllers.has('memory') || controllers.has('pids'))
+      return cgroupVersion2(folder, own, mount, controllers);
     if (folder !== own && members(folder).length > 0) return undefined;
   }
   return undefined;

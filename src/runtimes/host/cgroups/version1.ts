@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
-  abandonedGroups,
   killMembers,
   members,
   moveToWhereWeAre,
@@ -9,8 +8,9 @@ import {
   readControl,
   readKeyed,
   readLimit,
-  removeAbandoned,
   removeGroup,
+  sweepBelow,
+  sweepIn,
   writeControl,
 } from './files.ts';
 
@@ -20,8 +20,8 @@ export type Version1Parents = Readonly<Partial<Record<Controller | 'cpuacct', st
 /** One quota period of the `cpu` controller, in microseconds. */
 const PERIOD_US = 100_000;
 
-/** Cgroups of version 1: one hierarchy for each controller, so one folder in each. */
-export function cgroupVersion1(parents: Version1Parents): CgroupHost {
+/** Cgroups of version 1: one hierarchy for each controller, so one folder in each; `mounts` are their roots. */
+export function cgroupVersion1(parents: Version1Parents, mounts: readonly string[]): CgroupHost {
   const controllers = new Set(
     (['memory', 'pids', 'cpu'] as const).filter((name) => parents[name] !== undefined),
   );
@@ -107,10 +107,12 @@ export function cgroupVersion1(parents: Version1Parents): CgroupHost {
       const own = parents.pids ?? parents.memory;
       if (own !== undefined) moveToWhereWeAre(own);
     },
-    async sweep() {
-      const folders = [...new Set(Object.values(parents))];
-      const names = new Set(folders.flatMap(abandonedGroups));
-      return removeAbandoned([...names], (name) => open(name, parents.cpu !== undefined));
+    async sweepHere() {
+      for (const folder of new Set(Object.values(parents))) await sweepIn(folder);
+    },
+    async sweepEverywhere() {
+      const names = await Promise.all(mounts.map(sweepBelow));
+      return new Set(names.flat()).size;
     },
   };
 }

@@ -18,7 +18,7 @@ const LIMITS = { memoryBytes: 1_048_576, processes: 8, cpuCores: 0.5 };
 
 describe('cgroup version 2', () => {
   it('writes the limits and reads them back', async () => {
-    const host = cgroupVersion2(parent, parent, new Set(['memory', 'pids', 'cpu'] as const));
+    const host = cgroupVersion2(parent, parent, parent, new Set(['memory', 'pids', 'cpu'] as const));
     const group = await host.create('box', LIMITS);
     expect(readdirSync(join(parent, 'box')).sort()).toEqual(['cpu.max', 'memory.max', 'pids.max']);
     expect(readFileSync(join(parent, 'box', 'cpu.max'), 'utf8')).toBe('50000 100000');
@@ -27,13 +27,13 @@ describe('cgroup version 2', () => {
   });
 
   it('leaves alone what is not handed down, and says that nobody holds it', async () => {
-    const host = cgroupVersion2(parent, parent, new Set(['pids'] as const));
+    const host = cgroupVersion2(parent, parent, parent, new Set(['pids'] as const));
     const group = await host.create('box', LIMITS);
     expect(group.held).toEqual({ memoryBytes: null, processes: 8, cpuCores: null });
   });
 
   it('forbids swap where the kernel counts it', async () => {
-    const host = cgroupVersion2(parent, parent, new Set(['memory'] as const));
+    const host = cgroupVersion2(parent, parent, parent, new Set(['memory'] as const));
     // The kernel makes the files with the folder; here they must be there before.
     mkdirSync(join(parent, 'probe'));
     const group = await host.create('box', LIMITS);
@@ -42,7 +42,7 @@ describe('cgroup version 2', () => {
   });
 
   it('counts kills, processor time and peaks', async () => {
-    const host = cgroupVersion2(parent, parent, new Set(['memory', 'pids'] as const));
+    const host = cgroupVersion2(parent, parent, parent, new Set(['memory', 'pids'] as const));
     const group = await host.create('box', LIMITS);
     const write = (file: string, text: string): void => writeFileSync(join(parent, 'box', file), text);
     write('memory.events', 'low 0\noom 3\noom_kill 2\n');

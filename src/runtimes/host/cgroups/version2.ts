@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
-  abandonedGroups,
   killMembers,
   members,
   moveToWhereWeAre,
@@ -9,18 +8,21 @@ import {
   readControl,
   readKeyed,
   readLimit,
-  removeAbandoned,
   removeGroup,
+  sweepBelow,
+  sweepIn,
   writeControl,
 } from './files.ts';
 
 /** One quota period of the `cpu` controller, in microseconds. */
 const PERIOD_US = 100_000;
 
-/** Cgroups of version 2: one folder below `parent`, which hands down the given controllers; `own` is ours. */
+/** Cgroups of version 2: one folder below `parent`, which hands down the given controllers; `own` is ours,
+ * `mount` the root of all. */
 export function cgroupVersion2(
   parent: string,
   own: string,
+  mount: string,
   controllers: ReadonlySet<Controller>,
 ): CgroupHost {
   const open = (name: string): Cgroup => {
@@ -88,9 +90,10 @@ export function cgroupVersion2(
       }
     },
     hurry: () => moveToWhereWeAre(own),
-    async sweep() {
-      return removeAbandoned(abandonedGroups(parent), open);
+    async sweepHere() {
+      await sweepIn(parent);
     },
+    sweepEverywhere: async () => (await sweepBelow(mount)).length,
   };
 }
 
