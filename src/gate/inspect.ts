@@ -1,17 +1,7 @@
 import type { LanguageName } from '../languages/language.ts';
 import type { Finding } from '../result/result.ts';
 import { blockedModules } from './blockedImports.ts';
-
-/** What the code's syntax says about it. Helps against accidents; code that hides what it imports is not found. */
-export interface Inspection {
-  /** False when no interpreter can accept the code; it says so best itself, so nothing is reported then. */
-  readonly parsed: boolean;
-  /** Unique, in order of appearance, by their names on the list: `os` for `import os.path`. */
-  readonly blockedImports: readonly string[];
-  readonly findings: readonly Finding[];
-  /** Why nothing was looked at, as a sentence. */
-  readonly notChecked?: string;
-}
+import type { Inspection } from './inspection.ts';
 
 /**
  * Longer code is not looked at: the parsers run on the caller's thread, and for code made to be slow their

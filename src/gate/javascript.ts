@@ -1,6 +1,6 @@
 import { type AnyNode, type Node, parse } from 'acorn';
 import { Aliases, type Meanings, NO_MEANINGS } from './aliases.ts';
-import type { Inspection } from './inspect.ts';
+import type { Inspection } from './inspection.ts';
 import { NOT_PARSED, report, type Sighting } from './report.ts';
 
 /** Looks for blocked imports and risky calls, in an ES module as in a script of any kind. */

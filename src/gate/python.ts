@@ -1,7 +1,7 @@
 import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { Aliases, type Meanings, NO_MEANINGS } from './aliases.ts';
-import type { Inspection } from './inspect.ts';
+import type { Inspection } from './inspection.ts';
 import { surelyBroken } from './pythonErrors.ts';
 import { literalOf } from './pythonStrings.ts';
 import { NOT_PARSED, report, type Sighting } from './report.ts';

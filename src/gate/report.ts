@@ -1,5 +1,5 @@
 import type { Finding } from '../result/result.ts';
-import type { Inspection } from './inspect.ts';
+import type { Inspection } from './inspection.ts';
 
 /** Something found in a tree, before it is known whether the list cares. */
 export type Sighting =

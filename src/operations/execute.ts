@@ -1,7 +1,8 @@
 /** Running code: inspection, runtime, sandbox, result and artifact, in the one order that every way in uses. */
 import { type ArtifactStore, storeArtifact } from '../audit/artifacts.ts';
 import { SandboxError } from '../errors.ts';
-import { blockedMessage, type Inspection, inspectImports } from '../gate/inspect.ts';
+import { blockedMessage, inspectImports } from '../gate/inspect.ts';
+import type { Inspection } from '../gate/inspection.ts';
 import { findLanguage } from '../languages/index.ts';
 import type { Language } from '../languages/language.ts';
 import type { Policy } from '../policy/policy.ts';

@@ -8,13 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
+import { KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import type { Folder } from '../host/folder.ts';
+import { HostGuest } from '../host/hostGuest.ts';
 import type { HostInterpreter } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
 import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
 import type { StandardStreams, StreamSupply } from '../host/streams.ts';
-import { usageBetween } from '../host/usage.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type {
   ByteSource,
@@ -22,7 +23,6 @@ import type {
   Command,
   Enforced,
   Exit,
-  Guest,
   GuestProcess,
   SandboxSpec,
 } from '../runtime.ts';
@@ -52,21 +52,18 @@ export interface BubblewrapParts {
 }
 
 /** A sandbox of namespaces: each program of it gets fresh ones over the same files. */
-export class BubblewrapGuest implements Guest {
+export class BubblewrapGuest extends HostGuest {
   readonly workspace = WRITABLE.workspace;
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   readonly #parts: BubblewrapParts;
   readonly #workspaceFolder: Folder;
-  readonly #files: WorkspaceFiles;
-  readonly #running = new Set<GuestProcess>();
   #spawned = 0;
-  #destroyed = false;
 
   private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
+    super(new WorkspaceFiles(workspaceFolder, WRITABLE.workspace, ownerOtherThanUs(parts.stage.user)));
     this.#parts = parts;
     this.#workspaceFolder = workspaceFolder;
-    this.#files = new WorkspaceFiles(workspaceFolder, this.workspace, ownerOtherThanUs(parts.stage.user));
     this.environment = {
       PATH: searchPath([...parts.interpreters.values()]),
       HOME: this.workspace,
@@ -92,20 +89,18 @@ export class BubblewrapGuest implements Guest {
     });
   }
 
-  async spawn(command: Command): Promise<GuestProcess> {
-    this.#assertOpen();
+  protected async start(command: Command): Promise<GuestProcess> {
     const { cgroup } = this.#parts;
     const streams = await this.#parts.streams.take(command.stdin);
-    const before = cgroup?.measure();
-    cgroup?.resetPeaks();
+    const figures = startCounting(cgroup);
     let child: ChildProcess;
     try {
-      child = this.#start(command, streams, this.#writeArguments(command));
+      child = this.#launch(command, streams, this.#writeArguments(command));
     } catch (error) {
       streams.destroy();
       throw notStarted(error);
     }
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const exited = once(child, 'exit');
     exited.catch(() => {});
     streams.closeChildEnds();
     const status = readStatus(child.stdio[STATUS_FD] as Readable);
@@ -127,22 +122,17 @@ export class BubblewrapGuest implements Guest {
       await untilGone(init);
       await cgroup?.killAll();
       const code = await status.exitCode;
-      const after = cgroup?.measure();
-      const oomKills = before && after ? after.oomKills - before.oomKills : undefined;
-      const known = {
-        ...(oomKills === undefined ? {} : { oomKills }),
-        ...(before && after ? { usage: usageBetween(before, after) } : {}),
-      };
-      if (code === undefined && !killed && !oomKills) throw isolationFailed(await status.failure);
-      const final = code ?? 137;
-      return { code: final, outOfMemory: final === 137 && !killed && (oomKills ?? 0) > 0, ...known };
+      const counted = figures();
+      if (code === undefined && !killed && !counted.oomKills) throw isolationFailed(await status.failure);
+      const final = code ?? KILLED;
+      return { code: final, outOfMemory: !killed && wasOutOfMemory(final, counted), ...counted };
     };
-    const guestProcess: GuestProcess = {
+    return {
       ...(streams.stdin ? { stdin: streams.stdin } : {}),
       stdout: streams.stdout,
       stderr: streams.stderr,
-      exit: end().finally(() => this.#running.delete(guestProcess)),
-      kill: async (signal) => {
+      exit: end(),
+      async kill(signal) {
         if (signal === 'SIGTERM') {
           const program = mainProgram(init.pid);
           if (program !== undefined) sendSignal(program, 'SIGTERM');
@@ -152,42 +142,13 @@ export class BubblewrapGuest implements Guest {
         sendIfRunning(init, 'SIGKILL');
       },
     };
-    // Whoever spawned looks at it later; until then a failure is not an unhandled one.
-    guestProcess.exit.catch(() => {});
-    this.#running.add(guestProcess);
-    return guestProcess;
   }
 
-  async readFile(path: string, maxBytes: number): Promise<Uint8Array> {
-    this.#assertOpen();
-    return this.#files.read(path, maxBytes);
-  }
-
-  async writeFile(path: string, data: Uint8Array): Promise<void> {
-    this.#assertOpen();
-    return this.#files.write(path, data);
-  }
-
-  async listFiles(path: string) {
-    this.#assertOpen();
-    return this.#files.list(path);
-  }
-
-  async destroy(): Promise<void> {
-    if (this.#destroyed) return;
-    this.#destroyed = true;
-    const running = [...this.#running];
-    await Promise.all(running.map((program) => program.kill('SIGKILL')));
-    await Promise.allSettled(running.map((program) => program.exit));
+  protected async release(): Promise<void> {
     await this.#parts.cgroup?.remove();
     await this.#parts.streams.close();
     this.#workspaceFolder.close();
     this.#parts.stage.close();
-  }
-
-  #assertOpen(): void {
-    if (!this.#destroyed) return;
-    throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
   }
 
   /** Arguments go through a file in the stage: on the command line other users of the host could read them. */
@@ -214,7 +175,7 @@ export class BubblewrapGuest implements Guest {
     return `${stage.mount}/${name}`;
   }
 
-  #start(command: Command, streams: StandardStreams, argumentsFile: string): ChildProcess {
+  #launch(command: Command, streams: StandardStreams, argumentsFile: string): ChildProcess {
     const { tools, stage } = this.#parts;
     const asRoot = stage.userNamespace === undefined;
     const program = [

@@ -3,7 +3,7 @@
  * a security boundary, and `enforced` says so. It keeps its working folder apart, its environment, its
  * descriptors and, as far as it can, its processes.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
@@ -13,17 +13,18 @@ import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findExecutable } from '../host/executables.ts';
+import { startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { Folder } from '../host/folder.ts';
+import { HostGuest } from '../host/hostGuest.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
 import { isAbandoned, ownedName } from '../host/owner.ts';
 import { pipeFolder } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
-import { readStat, sendSignal } from '../host/procfs.ts';
+import { isRunning, readStat, sendSignal } from '../host/procfs.ts';
 import { removeTree } from '../host/removeTree.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
 import { type StandardStreams, StreamSupply } from '../host/streams.ts';
-import { usageBetween } from '../host/usage.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 
@@ -110,19 +111,25 @@ interface PlainParts {
   readonly streams: StreamSupply;
 }
 
-class PlainGuest implements Guest {
+/** A program that runs, or has already ended. */
+interface Started {
+  readonly pid: number;
+  /** With the pid it names this process for good. */
+  readonly startTime: string;
+  readonly exited: Promise<[number | null, NodeJS.Signals | null]>;
+}
+
+class PlainGuest extends HostGuest {
   readonly workspace: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   readonly #parts: PlainParts;
-  readonly #files: WorkspaceFiles;
-  readonly #running = new Set<GuestProcess>();
-  #destroyed = false;
 
   constructor(parts: PlainParts) {
+    const workspace = join(parts.home, 'workspace');
+    super(new WorkspaceFiles(parts.folder, workspace));
     this.#parts = parts;
-    this.workspace = join(parts.home, 'workspace');
-    this.#files = new WorkspaceFiles(parts.folder, this.workspace);
+    this.workspace = workspace;
     this.environment = {
       PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       HOME: this.workspace,
@@ -137,87 +144,46 @@ class PlainGuest implements Guest {
     return this.#parts.options.interpreters.find(language);
   }
 
-  async spawn(command: Command): Promise<GuestProcess> {
-    this.#assertOpen();
+  protected async start(command: Command): Promise<GuestProcess> {
     const { cgroup } = this.#parts;
     const streams = await this.#parts.streams.take(command.stdin);
-    const before = cgroup?.measure();
-    cgroup?.resetPeaks();
-    let child: ChildProcess;
+    const figures = startCounting(cgroup);
+    let started: Started;
     try {
-      child = await this.#start(command, streams);
+      started = await this.#launch(command, streams);
     } catch (error) {
       streams.destroy();
       throw error;
     }
-    const { pid } = child;
-    if (pid === undefined) throw new Error('A process that was started has a pid.');
-    const since = readStat(pid)?.startTime;
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    const { pid, startTime, exited } = started;
     const end = async (): Promise<Exit> => {
       const [code, signal] = await exited;
-      await this.#endTree(pid, since);
+      await this.#endTree(started);
       const final = code ?? 128 + signalNumber(signal);
-      const after = cgroup?.measure();
-      const oomKills = before && after ? after.oomKills - before.oomKills : undefined;
-      return {
-        code: final,
-        outOfMemory: final === 137 && (oomKills ?? 0) > 0,
-        ...(oomKills === undefined ? {} : { oomKills }),
-        ...(before && after ? { usage: usageBetween(before, after) } : {}),
-      };
+      const counted = figures();
+      return { code: final, outOfMemory: wasOutOfMemory(final, counted), ...counted };
     };
-    const guestProcess: GuestProcess = {
+    return {
       ...(streams.stdin ? { stdin: streams.stdin } : {}),
       stdout: streams.stdout,
       stderr: streams.stderr,
-      exit: end().finally(() => this.#running.delete(guestProcess)),
+      exit: end(),
       kill: async (signal) => {
-        sendSignal(pid, signal);
-        if (signal === 'SIGKILL') {
-          await this.#endTree(pid, since);
-        }
+        // The number may be somebody else's by now.
+        if (process.platform !== 'linux' || isRunning({ pid, startTime })) sendSignal(pid, signal);
+        if (signal === 'SIGKILL') await this.#endTree(started);
       },
     };
-    // Whoever spawned looks at it later; until then a failure is not an unhandled one.
-    guestProcess.exit.catch(() => {});
-    this.#running.add(guestProcess);
-    return guestProcess;
   }
 
-  async readFile(path: string, maxBytes: number): Promise<Uint8Array> {
-    this.#assertOpen();
-    return this.#files.read(path, maxBytes);
-  }
-
-  async writeFile(path: string, data: Uint8Array): Promise<void> {
-    this.#assertOpen();
-    return this.#files.write(path, data);
-  }
-
-  async listFiles(path: string) {
-    this.#assertOpen();
-    return this.#files.list(path);
-  }
-
-  async destroy(): Promise<void> {
-    if (this.#destroyed) return;
-    this.#destroyed = true;
-    const running = [...this.#running];
-    await Promise.all(running.map((program) => program.kill('SIGKILL')));
-    await Promise.allSettled(running.map((program) => program.exit));
+  protected async release(): Promise<void> {
     await this.#parts.cgroup?.remove();
     await this.#parts.streams.close();
     this.#parts.folder.close();
     await removeTree(this.#parts.home);
   }
 
-  #assertOpen(): void {
-    if (!this.#destroyed) return;
-    throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
-  }
-
-  async #start(command: Command, streams: StandardStreams): Promise<ChildProcess> {
+  async #launch(command: Command, streams: StandardStreams): Promise<Started> {
     const { bash, cgroup } = this.#parts;
     const program = await this.#resolve(command);
     const [file = '', ...args] =
@@ -236,10 +202,13 @@ class PlainGuest implements Guest {
       detached: true,
       stdio: [...streams.stdio, ...(bash === undefined ? [] : ['pipe' as const])],
     });
+    // Listened to from the very start: a short program has ended before anything else is known of it.
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    exited.catch(() => {});
     streams.closeChildEnds();
-    try {
-      await once(child, 'spawn');
-    } catch (error) {
+    const { pid } = child;
+    if (pid === undefined) {
+      const [error] = await once(child, 'error');
       throw new SandboxError(
         'SANDBOX_FAILED',
         `${command.argv[0]} could not be started: ${(error as Error).message}`,
@@ -249,8 +218,9 @@ class PlainGuest implements Guest {
         },
       );
     }
+    const startTime = readStat(pid)?.startTime ?? '';
     if (bash !== undefined) await launched(child.stdio[STATUS_FD] as Readable);
-    return child;
+    return { pid, startTime, exited };
   }
 
   /** A name without a folder is looked up here: after the launcher, failing to start would be a program's exit. */
@@ -260,10 +230,10 @@ class PlainGuest implements Guest {
   }
 
   /** A cgroup knows all of its processes; without one they have to be looked for. */
-  async #endTree(pid: number, since: string | undefined): Promise<void> {
+  async #endTree({ pid, startTime }: Started): Promise<void> {
     const { cgroup, home } = this.#parts;
     if (cgroup) await cgroup.killAll();
-    else await endTree({ pid, variables: marks(home), ...(since === undefined ? {} : { since }) });
+    else await endTree({ pid, since: startTime, variables: marks(home) });
   }
 
   #limits(): LaunchStep[] {

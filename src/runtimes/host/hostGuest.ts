@@ -1,0 +1,76 @@
+import { SandboxError } from '../../errors.ts';
+import type { LanguageName } from '../../languages/language.ts';
+import type { Command, Enforced, FileEntry, Guest, GuestProcess } from '../runtime.ts';
+import type { HostInterpreter } from './interpreters.ts';
+import type { WorkspaceFiles } from './workspaceFiles.ts';
+
+/** What the guests of all host-process runtimes share: files, and an end in good order. */
+export abstract class HostGuest implements Guest {
+  abstract readonly enforced: Enforced;
+  abstract readonly workspace: string;
+  abstract readonly environment: Readonly<Record<string, string>>;
+  readonly #files: WorkspaceFiles;
+  readonly #starting = new Set<Promise<GuestProcess>>();
+  readonly #running = new Set<GuestProcess>();
+  #destroyed: Promise<void> | undefined;
+
+  constructor(files: WorkspaceFiles) {
+    this.#files = files;
+  }
+
+  abstract interpreter(language: LanguageName): Promise<HostInterpreter>;
+
+  /** Starts a program. Its `exit` settles only when its whole tree is gone. */
+  protected abstract start(command: Command): Promise<GuestProcess>;
+
+  /** Gives up what the guest is made of, once no program is left. */
+  protected abstract release(): Promise<void>;
+
+  async spawn(command: Command): Promise<GuestProcess> {
+    this.#assertOpen();
+    const starting = this.start(command);
+    this.#starting.add(starting);
+    try {
+      const program = await starting;
+      this.#running.add(program);
+      // Whoever spawned it looks at how it ended; until then a failure is not an unhandled one.
+      program.exit.catch(() => {}).finally(() => this.#running.delete(program));
+      return program;
+    } finally {
+      this.#starting.delete(starting);
+    }
+  }
+
+  async readFile(path: string, maxBytes: number): Promise<Uint8Array> {
+    this.#assertOpen();
+    return this.#files.read(path, maxBytes);
+  }
+
+  async writeFile(path: string, data: Uint8Array): Promise<void> {
+    this.#assertOpen();
+    return this.#files.write(path, data);
+  }
+
+  async listFiles(path: string): Promise<readonly FileEntry[]> {
+    this.#assertOpen();
+    return this.#files.list(path);
+  }
+
+  destroy(): Promise<void> {
+    this.#destroyed ??= this.#destroy();
+    return this.#destroyed;
+  }
+
+  async #destroy(): Promise<void> {
+    await Promise.allSettled(this.#starting);
+    const running = [...this.#running];
+    await Promise.all(running.map((program) => program.kill('SIGKILL')));
+    await Promise.allSettled(running.map((program) => program.exit));
+    await this.release();
+  }
+
+  #assertOpen(): void {
+    if (this.#destroyed === undefined) return;
+    throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
+  }
+}
