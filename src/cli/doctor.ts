@@ -16,7 +16,9 @@ export interface DoctorFlags {
 
 /** Says what works here and how to get the rest, or runs the contract; resolves to the exit status. */
 export async function doctor(flags: DoctorFlags): Promise<number> {
-  const loaded = await loadSettings(flags.config === undefined ? {} : { configFile: flags.config });
+  const loaded = await loadSettings(
+    flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' },
+  );
   const options = {
     interpreters: interpreterSettings(loaded),
     localIsolation: loaded.settings.localIsolation,

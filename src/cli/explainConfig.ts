@@ -8,7 +8,7 @@ export async function explainConfig(
   flags: { readonly json?: boolean; readonly config?: string },
 ): Promise<number> {
   const { settings, origins, warnings } = await loadSettings(
-    flags.config === undefined ? {} : { configFile: flags.config },
+    flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' },
   );
   const keys = (Object.keys(SETTINGS) as SettingKey[]).filter(
     (name) => key === undefined || isNamed(name, key),

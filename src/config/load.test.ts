@@ -121,12 +121,12 @@ describe('a file that was named', () => {
     const path = join(cwd, 'absent.yaml');
     await expect(load({ configFile: 'absent.yaml' })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: `${path}: There is no such file, and --config names it.`,
+      message: `${path}: There is no such file, and the option configFile names it.`,
       details: { path },
     });
     await expect(load({ env: { GLOVEBOX_CONFIG: path } })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      hint: 'Create it, or correct GLOVEBOX_CONFIG.',
+      hint: 'Create it, or name another file.',
     });
   });
 

@@ -30,7 +30,7 @@ export async function loadSettings(options: LoadOptions = {}): Promise<LoadedSet
   const files =
     configFile === undefined
       ? [await userLayer(userFile), await projectLayer(folder)]
-      : [await namedLayer(resolve(folder, configFile), options.configFile === undefined)];
+      : [await namedLayer(resolve(folder, configFile), namerOf(options))];
   const layers = [
     defaultLayer(folder),
     ...files,
@@ -51,16 +51,21 @@ async function projectLayer(folder: string): Promise<Layer | undefined> {
   return readLayer({ kind: 'project file', path: join(folder, PROJECT_FILE), folder });
 }
 
-async function namedLayer(path: string, byVariable: boolean): Promise<Layer> {
+/** Who named the one file: the variable, or the caller. */
+function namerOf({ configFile, overrideKind }: LoadOptions): string {
+  if (configFile === undefined) return `environment variable ${CONFIG_VARIABLE}`;
+  return overrideKind === 'flag' ? '--config' : 'the option configFile';
+}
+
+async function namedLayer(path: string, namer: string): Promise<Layer> {
   const layer = await readLayer({ kind: 'config file', path, folder: dirname(path) });
   if (layer !== undefined) return layer;
-  const namer = byVariable ? CONFIG_VARIABLE : '--config';
   throw unusableFile(
     path,
     `There is no such file, and ${namer} names it.`,
-    `Create it, or correct ${namer}.`,
+    'Create it, or name another file.',
     {
-      origin: byVariable ? `environment variable ${CONFIG_VARIABLE}` : 'config file',
+      origin: namer,
     },
   );
 }

@@ -67,8 +67,10 @@ const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000);
 /** Enough for a petabyte in MB, and still exact when it is counted in bytes. */
 const MAX_AMOUNT = 1_000_000_000;
 
-const runtime = oneOf(RUNTIME_NAMES);
-const runtimeOrRunsc = oneOf([...RUNTIME_NAMES, 'runsc']);
+// Names of later versions are known, so that the refusal can say so; only these two are worth proposing.
+const expected = 'local or bubblewrap, the runtimes of this version';
+const runtime = { ...oneOf(RUNTIME_NAMES), expected };
+const runtimeOrRunsc = { ...oneOf([...RUNTIME_NAMES, 'runsc']), expected };
 const seconds = positiveNumber({ max: MAX_SECONDS });
 const amount = positiveNumber({ max: MAX_AMOUNT });
 const wholeAmount = positiveNumber({ max: MAX_AMOUNT, whole: true });

@@ -44,7 +44,14 @@ const policyOptions = {
 
 const schemas = {
   run: z.strictObject(runOptions).partial(),
-  policy: z.strictObject(policyOptions).partial(),
+  create: z
+    .strictObject({
+      ...policyOptions,
+      language: runOptions.language,
+      timeout: runOptions.timeout,
+      signal: runOptions.signal,
+    })
+    .partial(),
   execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
 };
 
@@ -53,7 +60,7 @@ export function checkOptions(kind: keyof typeof schemas, options: object): void 
   const checked = schemas[kind].safeParse(options);
   if (checked.success) return;
   const [issue] = checked.error.issues;
-  const path = issue?.path.map(String) ?? [];
+  const path = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path.map(String) ?? []);
   const value = path.reduce<unknown>(
     (held, key) => (held as Record<string, unknown> | undefined)?.[key],
     options,

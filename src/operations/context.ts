@@ -7,6 +7,8 @@ import type { Runtime } from '../runtimes/runtime.ts';
 /** What every operation needs: the settings, and how to get the runtimes that they name. */
 export interface Context {
   readonly loaded: LoadedSettings;
+  /** The runtime that is wanted. */
+  readonly runtimeName: string;
   readonly runtime: () => Promise<Runtime>;
   readonly fallback: (() => Promise<Runtime>) | undefined;
 }
@@ -45,6 +47,7 @@ export async function createContext({
   };
   return {
     loaded,
+    runtimeName: typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type),
     runtime:
       typeof runtime === 'object'
         ? async () => runtime

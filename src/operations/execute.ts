@@ -62,7 +62,9 @@ export async function executeIn(
   const { policy, warnings: cut } = buildPolicy(context.loaded, options);
   const timeoutSec =
     options.timeout === undefined ? sandbox.policy.limits.timeoutSec.value : policy.limits.timeoutSec.value;
-  const prepared = prepare(context, { code }, options, timeoutSec);
+  const { settings, origins } = context.loaded;
+  const kept = origins.maxOutputKb.kind === 'default' ? LONG_LIVED.maxOutputKb : settings.maxOutputKb;
+  const prepared = prepare(context, { code }, { maxOutputKb: kept, ...options }, timeoutSec);
   const notes = [...warnings, ...cut];
   const inspection = await inspect(context, prepared);
   if (inspection.blocked)
@@ -71,13 +73,16 @@ export async function executeIn(
   return finish(context, prepared, assemble(prepared, inspection, sandbox, outcome, notes));
 }
 
+/** Nobody waits for a sandbox that lives on, and it gathers files: less of the processor, more disk and output. */
+const LONG_LIVED = { diskMb: 1024, cpu: 0.5, maxOutputKb: 1024 } as const;
+
 /** Makes a sandbox that lives until it is closed. */
 export async function openSandbox(
   context: Context,
   options: ExecuteOptions,
   languages: readonly Language[],
 ): Promise<{ sandbox: Sandbox; warnings: readonly string[] }> {
-  const { policy, warnings } = buildPolicy(context.loaded, options);
+  const { policy, warnings } = buildPolicy(context.loaded, options, LONG_LIVED);
   const choice: Choice = await chooseRuntime(context.runtime, context.fallback, policy, options.signal);
   const sandbox = await Sandbox.create(choice, policy, languages, options.signal);
   return { sandbox, warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings] };
@@ -190,7 +195,7 @@ function refused(
     ok: false,
     meta: {
       ...commonMeta(prepared, inspection, warnings),
-      runtime: context.loaded.settings.type,
+      runtime: context.runtimeName,
       enforced: null,
       truncated: false,
       timedOut: false,

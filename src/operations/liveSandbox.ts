@@ -35,7 +35,7 @@ export interface LiveSandbox extends AsyncDisposable {
 /** Makes a live sandbox. Whoever makes it closes it, or says `await using`. */
 export async function createSandbox(options: CreateSandboxOptions = {}): Promise<LiveSandbox> {
   const { runtime, configFile, cwd, language, ...policyOptions } = options;
-  checkOptions('execute', policyOptions);
+  checkOptions('create', { ...policyOptions, ...(language === undefined ? {} : { language }) });
   const context = await createContext({
     ...(runtime === undefined ? {} : { runtime }),
     ...(configFile === undefined ? {} : { configFile }),

@@ -9,10 +9,17 @@ export interface BuiltPolicy {
   readonly warnings: readonly string[];
 }
 
+/** What nobody asked for, where it differs by how long the sandbox lives. */
+export interface PolicyDefaults {
+  readonly diskMb?: number;
+  readonly cpu?: number;
+}
+
 /** Settings and options to the policy of one sandbox. Pure. */
 export function buildPolicy(
   { settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>,
   options: PolicyOptions & { readonly timeout?: number },
+  defaults: PolicyDefaults = {},
 ): BuiltPolicy {
   const limit = (asked: number | undefined, key: SettingKey & keyof typeof settings): WantedLimit => ({
     value: asked ?? (settings[key] as number),
@@ -20,7 +27,9 @@ export function buildPolicy(
   });
   const timeout = limit(options.timeout, 'timeoutSec');
   const cut = timeout.value > settings.maxTimeoutSec;
-  const cpu = options.cpu ?? settings.cpuLimit;
+  const disk = limit(options.diskMb, 'diskMb');
+  const askedCpu = options.cpu ?? settings.cpuLimit;
+  const cpu = askedCpu ?? defaults.cpu;
   const isolation = [options.minIsolation, options.requires?.isolation, settings.minIsolation].reduce(
     strictestIsolation,
   );
@@ -31,9 +40,9 @@ export function buildPolicy(
       limits: {
         timeoutSec: cut ? { ...timeout, value: settings.maxTimeoutSec } : timeout,
         memoryMb: limit(options.memoryMb, 'memoryMb'),
-        diskMb: limit(options.diskMb, 'diskMb'),
+        diskMb: disk.default ? { ...disk, value: defaults.diskMb ?? disk.value } : disk,
         processes: limit(options.maxProcesses, 'maxProcesses'),
-        ...(cpu === undefined ? {} : { cpu: { value: cpu, default: false } }),
+        ...(cpu === undefined ? {} : { cpu: { value: cpu, default: askedCpu === undefined } }),
       },
       requires: { ...options.requires, ...(isolation === undefined ? {} : { isolation }) },
     },

@@ -33,9 +33,14 @@ export interface RunOutcome {
 /** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 1000;
 
-/** How long output may go on coming after the whole tree has ended: what is left in the pipes, and no more. */
-const DRAIN_IDLE_MS = 100;
-const DRAIN_MAX_MS = 2000;
+/**
+ * After the whole tree has ended, what is left in the pipes is read, and no more: somebody may still hold one
+ * open. Counted in rounds of the event loop in which nothing came, not in time: a loop that was held up has
+ * not looked yet.
+ */
+const DRAIN_IDLE_ROUNDS = 4;
+const DRAIN_MAX_ROUNDS = 80;
+const DRAIN_ROUND_MS = 25;
 
 /** Runs it to its end, whatever that is. Rejects only when the isolation itself failed. */
 export async function runCommand(guest: Guest, request: RunRequest): Promise<RunOutcome> {
@@ -154,7 +159,7 @@ class Collector {
   readonly #stream: ByteSource;
   readonly #capture: Capture;
   readonly #ended: Promise<void>;
-  #lastActivity = 0;
+  #active = false;
   #consumerBusy = false;
 
   constructor(
@@ -180,7 +185,7 @@ class Collector {
     };
     try {
       for await (const chunk of this.#stream) {
-        this.#lastActivity = performance.now();
+        this.#active = true;
         this.#capture.push(chunk);
         if (decoder) await give(decoder.push(chunk), chunk);
       }
@@ -193,15 +198,14 @@ class Collector {
 
   /** Waits for the end, but not for whoever may still hold the pipe open. */
   async drain(): Promise<void> {
-    const start = performance.now();
-    this.#lastActivity = start;
-    const abandoned = new AbortController();
+    const ended = new AbortController();
     const watch = async (): Promise<void> => {
-      for (;;) {
-        await delay(DRAIN_IDLE_MS / 4, undefined, { signal: abandoned.signal });
-        const now = performance.now();
-        if (this.#consumerBusy) this.#lastActivity = now;
-        else if (now - this.#lastActivity > DRAIN_IDLE_MS || now - start > DRAIN_MAX_MS) break;
+      let idle = 0;
+      for (let round = 0; idle < DRAIN_IDLE_ROUNDS && round < DRAIN_MAX_ROUNDS; round++) {
+        this.#active = false;
+        await delay(DRAIN_ROUND_MS, undefined, { signal: ended.signal });
+        if (this.#consumerBusy) round = 0;
+        idle = this.#active || this.#consumerBusy ? 0 : idle + 1;
       }
       this.#stream.destroy();
     };
@@ -209,7 +213,7 @@ class Collector {
     try {
       await this.#ended;
     } finally {
-      abandoned.abort();
+      ended.abort();
       await watching;
     }
   }

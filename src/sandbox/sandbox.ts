@@ -40,6 +40,9 @@ export interface FileContent {
   readonly size: number;
 }
 
+/** What is handed out of a workspace at once: as base64 text it must still fit into one string. */
+const MAX_FILE_MB = 256;
+
 /** One live isolated place with a workspace. Files last between executions; each gets a fresh interpreter. */
 export class Sandbox {
   readonly id: string;
@@ -57,7 +60,7 @@ export class Sandbox {
     this.runtimeVersion = choice.version;
     this.policy = policy;
     this.#guest = guest;
-    this.#maxFileBytes = Math.ceil(policy.limits.diskMb.value * 1024 * 1024);
+    this.#maxFileBytes = Math.min(policy.limits.diskMb.value, MAX_FILE_MB) * 1024 * 1024;
   }
 
   /** Makes one, and refuses it when it turns out to be held by less than the policy asks for. */

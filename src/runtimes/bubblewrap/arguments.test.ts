@@ -6,6 +6,7 @@ const SPEC: BubblewrapSpec = {
     usr: ['/usr/bin', '/usr/lib'],
     roots: [{ path: '/bin', link: 'usr/bin' }, { path: '/lib64' }],
     etc: ['/etc/ld.so.cache'],
+    hiddenProc: ['/proc/keys'],
   },
   stage: '/mnt',
   prefixes: [{ source: '/mnt/prefixes/0', path: '/root/python' }],
@@ -29,7 +30,8 @@ describe('the arguments of bubblewrap', () => {
         '--ro-bind /etc/ld.so.cache /etc/ld.so.cache',
         '--ro-bind /mnt/passwd /etc/passwd --ro-bind /mnt/group /etc/group',
         '--ro-bind /mnt/hosts /etc/hosts --ro-bind /mnt/nsswitch.conf /etc/nsswitch.conf',
-        '--proc /proc --dev /dev',
+        '--proc /proc --ro-bind /proc/sys /proc/sys --dev /dev',
+        '--ro-bind /mnt/nothing /proc/keys',
         '--bind /mnt/workspace /workspace --bind /mnt/tmp /tmp --bind /mnt/shm /dev/shm',
         '--ro-bind /mnt/prefixes/0 /root/python',
         '--remount-ro /dev --remount-ro /',
@@ -47,6 +49,13 @@ describe('the arguments of bubblewrap', () => {
       '/run/resolv.conf',
       '/etc/resolv.conf',
     ]);
+  });
+
+  it('cannot be smuggled in', () => {
+    const environment = { GREETING: 'hello\0--bind\0/\0/host' };
+    expect(() => bubblewrapArguments({ ...SPEC, environment })).toThrow(
+      expect.objectContaining({ code: 'INPUT_INVALID' }),
+    );
   });
 
   it('never make anything of the host writable', () => {

@@ -1,4 +1,5 @@
 /** Policy to bubblewrap's command line: pure, so that every flag can be pinned by a test. */
+import { SandboxError } from '../../errors.ts';
 
 /** What the host's system folders look like, as far as the arguments depend on it. */
 export interface HostView {
@@ -8,6 +9,8 @@ export interface HostView {
   readonly roots: readonly { readonly path: string; readonly link?: string }[];
   /** Files and folders below `/etc` that programs need and that hold no secret. */
   readonly etc: readonly string[];
+  /** Files of `/proc` that exist here and tell of other users of the host. */
+  readonly hiddenProc: readonly string[];
 }
 
 export interface BubblewrapSpec {
@@ -41,9 +44,12 @@ export const STAND_INS = {
   'nsswitch.conf': { path: '/etc/nsswitch.conf', text: 'passwd: files\ngroup: files\nhosts: files dns\n' },
 } as const;
 
+/** The name of an empty file of ours. */
+export const NOTHING = 'nothing';
+
 /** The arguments for `bwrap --args`, without the program's own. */
 export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
-  return [
+  const list = [
     ...['--unshare-all', '--unshare-user', '--disable-userns'],
     ...(spec.network === 'open' ? ['--share-net'] : []),
     ...['--uid', String(INSIDE_ID), '--gid', String(INSIDE_ID), '--hostname', 'glovebox'],
@@ -60,13 +66,21 @@ export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
       source,
       path,
     ]),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    // Some of /proc/sys belongs to the sandbox's own namespaces, and would be writable.
+    ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
+    ...spec.host.hiddenProc.flatMap((path) => ['--ro-bind', `${spec.stage}/${NOTHING}`, path]),
     ...Object.entries(WRITABLE).flatMap(([name, path]) => ['--bind', `${spec.stage}/${name}`, path]),
     ...spec.prefixes.flatMap(({ source, path }) => ['--ro-bind', source, path]),
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', WRITABLE.workspace],
     ...['--json-status-fd', String(spec.statusFd), '--seccomp', String(spec.seccompFd)],
   ];
+  // They are handed over with a NUL after each: one inside would begin an argument of its own.
+  const split = list.find((argument) => argument.includes('\0'));
+  if (split === undefined) return list;
+  throw new SandboxError('INPUT_INVALID', 'A variable or a path holds a NUL character.', {
+    hint: 'Leave it out.',
+  });
 }
 
 function readOnly(path: string): string[] {

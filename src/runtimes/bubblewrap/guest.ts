@@ -10,7 +10,7 @@ import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
 import { KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import type { Folder } from '../host/folder.ts';
-import { HostGuest } from '../host/hostGuest.ts';
+import { HostGuest, notStarted } from '../host/hostGuest.ts';
 import type { HostInterpreter } from '../host/interpreters.ts';
 import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
 import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
@@ -90,8 +90,9 @@ export class BubblewrapGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { cgroup } = this.#parts;
-    const streams = await this.#parts.streams.take(command.stdin);
+    const { cgroup, stage } = this.#parts;
+    this.#refuseEarlyCode(command);
+    const streams = await this.#parts.streams.take(command.stdin, stage.folder.self);
     const figures = startCounting(cgroup);
     let child: ChildProcess;
     try {
@@ -102,7 +103,7 @@ export class BubblewrapGuest extends HostGuest {
     }
     const exited = once(child, 'exit');
     exited.catch(() => {});
-    streams.closeChildEnds();
+    const input = streams.handOver(child);
     const status = readStatus(child.stdio[STATUS_FD] as Readable);
     const initPid = await status.started;
     if (initPid === undefined) {
@@ -128,7 +129,7 @@ export class BubblewrapGuest extends HostGuest {
       return { code: final, outOfMemory: !killed && wasOutOfMemory(final, counted), ...counted };
     };
     return {
-      ...(streams.stdin ? { stdin: streams.stdin } : {}),
+      ...input,
       stdout: streams.stdout,
       stderr: streams.stderr,
       exit: end(),
@@ -142,6 +143,20 @@ export class BubblewrapGuest extends HostGuest {
         sendIfRunning(init, 'SIGKILL');
       },
     };
+  }
+
+  /** Where a program inside sets a limit before it becomes the guest's, a preloaded library would come first. */
+  #refuseEarlyCode({ env }: Command): void {
+    const loads = Object.keys(env).find((name) => name.startsWith('LD_'));
+    if (loads === undefined || this.#insideLimits().length === 0) return;
+    throw new SandboxError(
+      'POLICY_NOT_ENFORCEABLE',
+      `With ${loads} set, the limit on processes cannot be held here.`,
+      {
+        hint: `Run where a cgroup is writable, or leave ${loads} out.`,
+        details: { variable: loads },
+      },
+    );
   }
 
   protected async release(): Promise<void> {
@@ -194,6 +209,7 @@ export class BubblewrapGuest extends HostGuest {
       ...command.argv,
     ];
     const steps: LaunchStep[] = [
+      ...streams.steps,
       ...(this.#parts.cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
       ...this.#outsideLimits(),
       { openFile: argumentsFile, as: ARGUMENTS_FD },
@@ -204,7 +220,7 @@ export class BubblewrapGuest extends HostGuest {
       [
         ...(asRoot ? [] : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
         `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
-        ...launcherArguments(tools.bash, steps, program, { keepStatus: true }),
+        ...launcherArguments(tools.bash, steps, program),
       ],
       {
         // Shown inside as /proc/1/environ.
@@ -341,17 +357,4 @@ function isolationFailed(reason: string | undefined): SandboxError {
       hint: 'Run: glovebox doctor --verify bubblewrap',
     },
   );
-}
-
-function notStarted(error: unknown): SandboxError {
-  const tooLong = (error as NodeJS.ErrnoException).code === 'E2BIG';
-  return tooLong
-    ? new SandboxError('INPUT_INVALID', 'The arguments are too long for this system.', {
-        hint: 'Pass long input as a file or on standard input.',
-        cause: error,
-      })
-    : new SandboxError('SANDBOX_FAILED', `The sandbox could not be started: ${(error as Error).message}`, {
-        hint: 'Run: glovebox doctor',
-        cause: error,
-      });
 }

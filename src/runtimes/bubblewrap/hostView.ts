@@ -13,6 +13,9 @@ const ETC = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/etc/ti
 
 const NETWORK_FILES = ['/etc/resolv.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/services'];
 
+/** The kernel's keys are counted and listed by user, across sandboxes of one user. */
+const HIDDEN_PROC = ['/proc/keys', '/proc/key-users'];
+
 /** Looks at the host's system folders. */
 export function readHostView(): HostView {
   return {
@@ -21,6 +24,7 @@ export function readHostView(): HostView {
       lstatSync(path).isSymbolicLink() ? { path, link: readlinkSync(path) } : { path },
     ),
     etc: ETC.filter(exists),
+    hiddenProc: HIDDEN_PROC.filter(exists),
   };
 }
 

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { SandboxError } from '../../errors.ts';
 import { Folder } from '../host/folder.ts';
 import { isBelow } from '../host/interpreters.ts';
-import { STAND_INS, WRITABLE } from './arguments.ts';
+import { NOTHING, STAND_INS, WRITABLE } from './arguments.ts';
 import type { Tools } from './tools.ts';
 
 export interface Stage {
@@ -166,6 +166,7 @@ function furnish(stage: Stage, chown: boolean): void {
       made.close();
     }
   }
+  writeFileSync(stage.folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
   for (const [name, { text: content }] of Object.entries(STAND_INS)) {
     writeFileSync(stage.folder.entry(name), content, { mode: 0o644, flag: 'wx' });
   }

@@ -74,3 +74,17 @@ export abstract class HostGuest implements Guest {
     throw new SandboxError('SANDBOX_CLOSED', 'This sandbox has been closed.', { hint: 'Make a new one.' });
   }
 }
+
+/** What is thrown when the operating system refuses to start a process. */
+export function notStarted(error: unknown): SandboxError {
+  const tooLong = (error as NodeJS.ErrnoException).code === 'E2BIG';
+  return tooLong
+    ? new SandboxError('INPUT_INVALID', 'The arguments are too long for this system.', {
+        hint: 'Pass long input as a file or on standard input.',
+        cause: error,
+      })
+    : new SandboxError('SANDBOX_FAILED', `The sandbox could not be started: ${(error as Error).message}`, {
+        hint: 'Run: glovebox doctor',
+        cause: error,
+      });
+}

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LaunchStep, launcherArguments } from './launcher.ts';
+import { type LaunchStep, plainLaunch } from './launcher.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -16,14 +16,17 @@ function launch(
   steps: readonly LaunchStep[],
   program: readonly string[],
   before = '',
+  environment: Readonly<Record<string, string>> = {},
 ): { output: string; status: string } {
   const status = join(folder, 'status');
-  const [bash = '', ...args] = launcherArguments('/bin/bash', steps, program, { keepStatus: false });
+  const variables = join(folder, 'variables');
+  const { argv, environment: text } = plainLaunch('/bin/bash', steps, program, environment);
+  writeFileSync(variables, text);
   const output = execFileSync(
     '/bin/bash',
-    ['--norc', '-c', `${before} exec 3>"$0"; exec "$@"`, status, bash, ...args],
+    ['--norc', '-c', `${before} exec 3>"$0" 4<"$1"; shift; exec "$@"`, status, variables, ...argv],
     {
-      env: { PATH: '/usr/bin:/bin', PWD: process.cwd(), ONLY: 'this' },
+      env: {},
       // Without a socket as standard input, which bash takes for a remote shell's.
       stdio: ['ignore', 'pipe', 'pipe'],
       encoding: 'utf8',
@@ -53,12 +56,44 @@ describe('the launcher', () => {
     expect(launch([], ['/bin/true']).status).toBe('{"started":true}\n');
   });
 
-  it('adds nothing to the environment', () => {
-    expect(launch([], ['/usr/bin/env']).output.trim().split('\n').sort()).toEqual([
-      'ONLY=this',
-      'PATH=/usr/bin:/bin',
-      `PWD=${process.cwd()}`,
-    ]);
+  it('hands over exactly the variables that were given, whatever bash makes of their names', () => {
+    const environment = {
+      ...{
+        PATH: '/nowhere',
+        PWD: folder,
+        ONLY: 'this\nand that',
+        EMPTY: '',
+        LD_PRELOAD: '',
+        UID: '7',
+        PPID: '8',
+      },
+      ...{
+        IFS: 'x',
+        LC_ALL: 'xx_XX',
+        RANDOM: 'fixed',
+        SHLVL: '5',
+        _: 'under',
+        environment: 'e',
+        glovebox_fd: 'f',
+      },
+      ...{ BASH_ENV: '/etc/profile', SHELLOPTS: 'xtrace', PS4: '$(id)', 'BASH_FUNC_exec%%': '() { id; }' },
+    };
+    const { output } = launch([], ['/usr/bin/env', '-0'], '', environment);
+    const assignments = output.split('\0').filter(Boolean);
+    const seen = Object.fromEntries(assignments.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+    expect(seen).toEqual({ ...environment, ...(seen['PWD'] === undefined ? {} : { PWD: seen['PWD'] }) });
+  });
+
+  it('runs nothing of the variables before all is held', () => {
+    const steps: LaunchStep[] = [{ limit: 'openFiles', value: 50 }];
+    const environment = {
+      BASH_ENV: join(folder, 'early'),
+      ENV: join(folder, 'early'),
+      LD_PRELOAD: '/nonexistent.so',
+    };
+    writeFileSync(join(folder, 'early'), `echo early > ${join(folder, 'ran')}\n`);
+    launch(steps, ['/bin/true'], '', environment);
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
   });
 
   it('sets limits, and takes a lower limit of the host for kept', () => {

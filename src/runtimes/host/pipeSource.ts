@@ -43,9 +43,12 @@ export class PipeSource implements ByteSource {
       this.#error = error;
     });
     this.#socket.pause();
+    // Until somebody reads, it is no reason for this process to go on.
+    this.#socket.unref();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    this.#socket.ref();
     try {
       for (;;) {
         if (this.#chunk === undefined && !this.#ended) {

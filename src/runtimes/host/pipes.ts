@@ -13,11 +13,9 @@ import {
   rmSync,
   unlinkSync,
 } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
@@ -25,10 +23,10 @@ import { ownedName } from './owner.ts';
 import { PipeSource } from './pipeSource.ts';
 
 /**
- * The standard streams of one program are true pipes: what `node:child_process` calls a pipe is a socket, and
- * a program cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
+ * Standard output and error are true pipes: what `node:child_process` calls a pipe is a socket, and a program
+ * cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
  *
- * Nothing of them stays in the file system: names are removed before these functions resolve.
+ * Nothing of them stays in the file system: names are removed before this resolves.
  */
 
 /** Who may open `/dev/stdout` again inside, where that is not us. */
@@ -45,14 +43,6 @@ export interface OutputPipes {
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
   closeChildEnds(): void;
-  destroy(): void;
-}
-
-/** Standard input: nothing, given bytes, or a stream that we write. */
-export interface Input {
-  readonly stdin?: Writable;
-  readonly child: number | 'ignore';
-  closeChildEnd(): void;
   destroy(): void;
 }
 
@@ -87,43 +77,8 @@ export async function createOutputPipes(owner?: StreamOwner): Promise<OutputPipe
   });
 }
 
-export async function createInput(
-  given: Uint8Array | 'stream' | undefined,
-  owner?: StreamOwner,
-): Promise<Input> {
-  if (given === undefined) return { child: 'ignore', closeChildEnd() {}, destroy() {} };
-  return inPrivateFolder(given === 'stream' ? ['stdin'] : [], async (opened) => {
-    if (given === 'stream') {
-      // A reader that does not block lets the writing end open, and the child's own end then opens blocking.
-      const first = opened.open('stdin', constants.O_RDONLY | constants.O_NONBLOCK);
-      const write = opened.open('stdin', constants.O_WRONLY);
-      const read = opened.open('stdin', constants.O_RDONLY);
-      opened.close(first);
-      return input(read, new Socket({ fd: write, readable: false, writable: true }));
-    }
-    await writeFile(opened.path('stdin'), given, { mode: 0o600, flag: 'wx' });
-    return input(opened.open('stdin', constants.O_RDONLY), undefined);
-  });
-
-  function input(read: number, stdin: Socket | undefined): Input {
-    reownable(read, owner);
-    const closeChildEnd = once(() => closeSync(read));
-    return {
-      ...(stdin ? { stdin } : {}),
-      child: read,
-      closeChildEnd,
-      destroy() {
-        closeChildEnd();
-        stdin?.destroy();
-      },
-    };
-  }
-}
-
 interface Opened {
-  path(name: string): string;
   open(name: string, flags: number): number;
-  close(descriptor: number): void;
 }
 
 /**
@@ -143,17 +98,12 @@ async function inPrivateFolder<T>(
   const folder = await mkdtemp(join(parent, ownedName('pipes')));
   const descriptors = new Set<number>();
   try {
-    if (fifos.length > 0) await makeFifos(fifos.map((name) => join(folder, name)));
+    await makeFifos(fifos.map((name) => join(folder, name)));
     return await use({
-      path: (name) => join(folder, name),
       open(name, flags) {
         const descriptor = openSync(join(folder, name), flags);
         descriptors.add(descriptor);
         return descriptor;
-      },
-      close(descriptor) {
-        descriptors.delete(descriptor);
-        closeSync(descriptor);
       },
     });
   } catch (error) {

@@ -56,8 +56,11 @@ async function openFolder(path: string): Promise<Folder | undefined> {
   }
 }
 
-/** To move a folder, and to empty it then, one must be allowed to write in it. */
+/**
+ * To move a folder, and to empty it then, one must be allowed to write in it. Root always is, and must not
+ * change a mode by name: a link may have taken the folder's place.
+ */
 async function moveFolder(from: Buffer, to: string): Promise<void> {
-  await chmod(from, 0o700);
+  if (process.getuid?.() !== 0) await chmod(from, 0o700);
   await rename(from, to);
 }

@@ -1,16 +1,21 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { ByteSource } from '../runtime.ts';
-import { createInput, createOutputPipes, type OutputPipes, type StreamOwner } from './pipes.ts';
+import type { LaunchStep } from './launcher.ts';
+import { createOutputPipes, type OutputPipes, type StreamOwner } from './pipes.ts';
 
 /** The three standard streams of one program. */
 export interface StandardStreams {
-  readonly stdin?: Writable;
   readonly stdout: ByteSource;
   readonly stderr: ByteSource;
   /** The first three entries of the child's `stdio`. */
-  readonly stdio: readonly [number | 'ignore', number, number];
-  /** To be called once the child is started. */
-  closeChildEnds(): void;
+  readonly stdio: readonly ['ignore' | 'pipe' | number, number, number];
+  /** What the launcher has to do for them. */
+  readonly steps: readonly LaunchStep[];
+  /** To be called once the child is started; answers what to write the program's input to. */
+  handOver(child: ChildProcess): { readonly stdin?: Writable };
   /** Gives up on all of them, for a program that was never started. */
   destroy(): void;
 }
@@ -27,23 +32,29 @@ export class StreamSupply {
     this.#next.catch(() => {});
   }
 
-  async take(stdin: Uint8Array | 'stream' | undefined): Promise<StandardStreams> {
+  /** `scratch` is a folder in which given input may be written for a moment; it counts as the sandbox's own. */
+  async take(stdin: Uint8Array | 'stream' | undefined, scratch: string): Promise<StandardStreams> {
     const next = this.#next ?? createOutputPipes(this.#owner);
     this.#next = undefined;
     const output = await next;
+    const owner = this.#owner;
     try {
-      const input = await createInput(stdin, this.#owner);
+      const input = stdin === undefined ? 'ignore' : stdin === 'stream' ? 'pipe' : openInput(stdin, scratch);
+      const closeChildEnds = (): void => {
+        output.closeChildEnds();
+        if (typeof input === 'number') closeSync(input);
+      };
       return {
-        ...(input.stdin ? { stdin: input.stdin } : {}),
         stdout: output.stdout,
         stderr: output.stderr,
-        stdio: [input.child, output.child.stdout, output.child.stderr],
-        closeChildEnds() {
-          input.closeChildEnd();
-          output.closeChildEnds();
+        stdio: [input, output.child.stdout, output.child.stderr],
+        steps: input === 'pipe' ? [{ pipeInputFor: owner ? `${owner.uid}:${owner.gid}` : '' }] : [],
+        handOver(child) {
+          closeChildEnds();
+          return child.stdin === null ? {} : { stdin: child.stdin };
         },
         destroy() {
-          input.destroy();
+          closeChildEnds();
           output.destroy();
         },
       };
@@ -61,5 +72,16 @@ export class StreamSupply {
       (output) => output.destroy(),
       () => {},
     );
+  }
+}
+
+/** A file, so that a program may open `/dev/stdin` again; its name is gone before the program starts. */
+function openInput(data: Uint8Array, scratch: string): number {
+  const path = `${scratch}/stdin-${randomUUID()}`;
+  writeFileSync(path, data, { mode: 0o444, flag: 'wx' });
+  try {
+    return openSync(path, 'r');
+  } finally {
+    unlinkSync(path);
   }
 }

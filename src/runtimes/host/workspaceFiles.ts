@@ -70,6 +70,8 @@ export class WorkspaceFiles {
 
   async write(path: string, data: Uint8Array): Promise<void> {
     const { parents, name } = this.#split(path);
+    // The program may have closed its own workspace to itself, and so to us where we are the same user.
+    if (this.#owner === undefined) this.#root.chmod(0o755);
     await this.#inFolder(path, parents, true, async (folder) => {
       const temporary = `.glovebox-${randomUUID()}`;
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -173,12 +175,14 @@ function typeOf(status: Stats): FileEntry['type'] {
   return status.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** A name as text; bytes that are not UTF-8 are shown as `\xNN`, so that no two names look alike. */
+/** A name as text; bytes that are not UTF-8 are shown as `\xNN`, and so is a backslash that would look like one. */
 export function printableName(raw: Buffer): string {
   const text = raw.toString('utf8');
-  if (!text.includes('\uFFFD')) return text;
+  const isText = Buffer.from(text).equals(raw);
+  if (isText && !/\\x[0-9a-f]{2}/.test(text)) return text;
+  if (isText) return text.replaceAll('\\', '\\x5c');
   return Array.from(raw, (byte) =>
-    byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`,
+    byte < 0x80 && byte !== 0x5c ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`,
   ).join('');
 }
 

@@ -3,21 +3,27 @@
  * a security boundary, and `enforced` says so. It keeps its working folder apart, its environment, its
  * descriptors and, as far as it can, its processes.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findExecutable } from '../host/executables.ts';
 import { startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { Folder } from '../host/folder.ts';
-import { HostGuest } from '../host/hostGuest.ts';
+import { HostGuest, notStarted } from '../host/hostGuest.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
-import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
+import {
+  ENVIRONMENT_FD,
+  type LaunchStep,
+  type PlainLaunch,
+  plainLaunch,
+  STATUS_FD,
+} from '../host/launcher.ts';
 import { isAbandoned, ownedName } from '../host/owner.ts';
 import { pipeFolder } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
@@ -117,6 +123,7 @@ interface Started {
   /** With the pid it names this process for good. */
   readonly startTime: string;
   readonly exited: Promise<[number | null, NodeJS.Signals | null]>;
+  readonly input: ReturnType<StandardStreams['handOver']>;
 }
 
 class PlainGuest extends HostGuest {
@@ -146,7 +153,7 @@ class PlainGuest extends HostGuest {
 
   protected async start(command: Command): Promise<GuestProcess> {
     const { cgroup } = this.#parts;
-    const streams = await this.#parts.streams.take(command.stdin);
+    const streams = await this.#parts.streams.take(command.stdin, this.#parts.home);
     const figures = startCounting(cgroup);
     let started: Started;
     try {
@@ -155,7 +162,7 @@ class PlainGuest extends HostGuest {
       streams.destroy();
       throw error;
     }
-    const { pid, startTime, exited } = started;
+    const { pid, startTime, exited, input } = started;
     const end = async (): Promise<Exit> => {
       const [code, signal] = await exited;
       await this.#endTree(started);
@@ -164,7 +171,7 @@ class PlainGuest extends HostGuest {
       return { code: final, outOfMemory: wasOutOfMemory(final, counted), ...counted };
     };
     return {
-      ...(streams.stdin ? { stdin: streams.stdin } : {}),
+      ...input,
       stdout: streams.stdout,
       stderr: streams.stderr,
       exit: end(),
@@ -186,41 +193,50 @@ class PlainGuest extends HostGuest {
   async #launch(command: Command, streams: StandardStreams): Promise<Started> {
     const { bash, cgroup } = this.#parts;
     const program = await this.#resolve(command);
-    const [file = '', ...args] =
+    const launch: PlainLaunch =
       bash === undefined
-        ? withoutLauncher(program)
-        : launcherArguments(
+        ? { argv: withoutLauncher(program), environment: '' }
+        : plainLaunch(
             bash,
-            [...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })), ...this.#limits()],
+            [
+              ...streams.steps,
+              ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+              ...this.#limits(),
+            ],
             program,
-            { keepStatus: false },
+            command.env,
           );
-    const child = spawn(file, args, {
-      cwd: this.workspace,
-      env: { ...command.env },
-      // A session of its own: no controlling terminal, and one group to signal.
-      detached: true,
-      stdio: [...streams.stdio, ...(bash === undefined ? [] : ['pipe' as const])],
-    });
+    const [file = '', ...args] = launch.argv;
+    let child: ChildProcess;
+    try {
+      child = spawn(file, args, {
+        cwd: this.workspace,
+        env: bash === undefined ? { ...command.env } : {},
+        // A session of its own: no controlling terminal, and one group to signal.
+        detached: true,
+        stdio: [...streams.stdio, ...(bash === undefined ? [] : ['pipe' as const, 'pipe' as const])],
+      });
+    } catch (error) {
+      throw notStarted(error);
+    }
     // Listened to from the very start: a short program has ended before anything else is known of it.
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     exited.catch(() => {});
-    streams.closeChildEnds();
+    const input = streams.handOver(child);
     const { pid } = child;
     if (pid === undefined) {
       const [error] = await once(child, 'error');
-      throw new SandboxError(
-        'SANDBOX_FAILED',
-        `${command.argv[0]} could not be started: ${(error as Error).message}`,
-        {
-          hint: 'Check that the program exists and may be started.',
-          cause: error,
-        },
-      );
+      throw notStarted(error);
     }
     const startTime = readStat(pid)?.startTime ?? '';
-    if (bash !== undefined) await launched(child.stdio[STATUS_FD] as Readable);
-    return { pid, startTime, exited };
+    if (bash !== undefined) {
+      const variables = child.stdio[ENVIRONMENT_FD] as Writable;
+      // EPIPE: the launcher has given up, and says why on its status.
+      variables.on('error', () => {});
+      variables.end(launch.environment);
+      await launched(child.stdio[STATUS_FD] as Readable);
+    }
+    return { pid, startTime, exited, input };
   }
 
   /** A name without a folder is looked up here: after the launcher, failing to start would be a program's exit. */

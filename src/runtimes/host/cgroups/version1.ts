@@ -28,11 +28,11 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
   const folderIn = (controller: keyof Version1Parents, name: string): string | undefined =>
     parents[controller] === undefined ? undefined : `${parents[controller]}/${name}`;
 
-  const open = (name: string, wantsCpu: boolean): Cgroup => {
+  const open = (name: string, limits: CgroupLimits): Cgroup => {
     const memory = folderIn('memory', name);
     const pids = folderIn('pids', name);
     const accounting = folderIn('cpuacct', name);
-    const cpu = wantsCpu ? folderIn('cpu', name) : undefined;
+    const cpu = limits.cpuCores !== undefined ? folderIn('cpu', name) : undefined;
     const folders = [...new Set([memory, pids, accounting, cpu].filter((folder) => folder !== undefined))];
     for (const folder of folders) mkdirSync(folder, { recursive: true });
     const quota = cpu === undefined ? null : readLimit(cpu, 'cpu.cfs_quota_us');
@@ -56,10 +56,9 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       },
       async killAll() {
         if (folders.every((folder) => members(folder).length === 0)) return;
-        const limit = pids && readControl(pids, 'pids.max');
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
-        if (pids && limit) writeControl(pids, 'pids.max', limit);
+        if (pids) writeControl(pids, 'pids.max', limits.processes);
       },
       async remove() {
         for (const folder of folders) await removeGroup(folder);
@@ -96,7 +95,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     async create(name, limits) {
       try {
         setLimits(name, limits);
-        return open(name, limits.cpuCores !== undefined);
+        return open(name, limits);
       } catch (error) {
         for (const folder of new Set(Object.values(parents))) await removeGroup(`${folder}/${name}`);
         throw notMade(error);

@@ -25,7 +25,7 @@ export function cgroupVersion2(
   mount: string,
   controllers: ReadonlySet<Controller>,
 ): CgroupHost {
-  const open = (name: string): Cgroup => {
+  const open = (name: string, limits: CgroupLimits): Cgroup => {
     const folder = `${parent}/${name}`;
     return {
       entrances: [`${folder}/cgroup.procs`],
@@ -56,10 +56,9 @@ export function cgroupVersion2(
           await killMembers(folder);
           return;
         }
-        const limit = controllers.has('pids') ? readControl(folder, 'pids.max') : undefined;
-        if (limit !== undefined) writeControl(folder, 'pids.max', 0);
+        if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
         await killMembers(folder);
-        if (limit !== undefined) writeControl(folder, 'pids.max', limit);
+        if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
       },
       remove: () => removeGroup(folder),
     };
@@ -83,7 +82,7 @@ export function cgroupVersion2(
     async create(name, limits) {
       try {
         makeGroup(`${parent}/${name}`, limits);
-        return open(name);
+        return open(name, limits);
       } catch (error) {
         await removeGroup(`${parent}/${name}`);
         throw notMade(error);

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  ALL,
+  eventually,
+  HELD,
+  HELD_WITHOUT_CGROUPS,
+  once,
+  open,
+  PLAIN,
+  probe,
+  processesWith,
+  SKIPPED,
+  type Target,
+  traces,
+  whileRunning,
+} from './support.ts';
+
+/** Within this much of its limit a run is over, whatever the program does (promise 14). */
+const KILLED_WITHIN_SEC = 2.5;
+
+const limitsProcesses = ({ capabilities }: Target): boolean => capabilities.limits.processes !== 'none';
+const CONTAINED = [...ALL, ...HELD_WITHOUT_CGROUPS].filter(
+  ({ capabilities }) => capabilities.processes === 'contained',
+);
+
+afterAll(() => {
+  // Nothing of any test in this file is left on the host.
+  expect(traces()).toEqual({ folders: [], cgroups: [], mounts: [] });
+});
+
+const COUNT_FORKS = `
+children = []
+try:
+    for _ in range(150):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(30)
+            os._exit(0)
+        children.append(pid)
+except OSError as error:
+    pass
+for pid in children: os.kill(pid, 9)
+for pid in children: os.waitpid(pid, 0)
+print(json.dumps(len(children)))
+`;
+
+describe.each([...ALL, ...HELD_WITHOUT_CGROUPS].filter(limitsProcesses))('process limit: $name', (target) => {
+  it('17. holds in the first run of a sandbox and in every later one', async () => {
+    await using sandbox = await open(target, { maxProcesses: 40 });
+    const counts: number[] = [];
+    for (let run = 0; run < 3; run++) counts.push(await probe<number>(sandbox, COUNT_FORKS));
+    expect(sandbox.enforced.limits.processes.value).toBe(40);
+    for (const count of counts) {
+      expect(count, `runs: ${counts}`).toBeLessThanOrEqual(40);
+      expect(count).toBeGreaterThan(10);
+    }
+    // Control: with a higher limit the same program makes all that it wants.
+    await using roomy = await open(target, { maxProcesses: 300 });
+    expect(await probe(roomy, COUNT_FORKS)).toBe(150);
+  });
+
+  it.each([
+    ['bash', 'shell', ':(){ :|:& };:; while :; do :; done'],
+    ['python', 'python', 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass'],
+    [
+      'python, ignoring signals, in sessions of their own',
+      'python',
+      `import os, signal
+for number in range(1, 65):
+  try: signal.signal(number, signal.SIG_IGN)
+  except (OSError, ValueError): pass
+while True:
+  try:
+    if os.fork() == 0: os.setsid()
+  except OSError: pass`,
+    ],
+  ])('14, 15, 17. a fork bomb (%s) ends at its deadline and leaves nothing', async (_, language, code) => {
+    const marker = `bomb-${randomUUID()}`;
+    const started = performance.now();
+    const result = await once(target, code, {
+      language,
+      timeout: 1,
+      maxProcesses: 50,
+      env: { MARKER: marker },
+    });
+    expect((performance.now() - started) / 1000).toBeLessThan(1 + KILLED_WITHIN_SEC + 1.5);
+    expect(result).toMatchObject({ outcome: 'timed_out', exitCode: -1 });
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  it('17. still lets a live sandbox work after a run that had to be killed', async () => {
+    await using sandbox = await open(target, { maxProcesses: 40 });
+    for (let turn = 0; turn < 3; turn++) {
+      const bomb = `import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True:\n  try: os.fork()\n  except OSError: pass`;
+      expect(await sandbox.execute(bomb, { timeout: 0.3 })).toMatchObject({ outcome: 'timed_out' });
+      expect(await probe<number>(sandbox, COUNT_FORKS), `after ${turn + 1}`).toBeGreaterThan(10);
+    }
+  });
+
+  it('14. a program that used up all processes still meets its deadline', async () => {
+    const code = `${COUNT_FORKS.split('for pid in children: os.kill')[0]}
+print('full', flush=True)
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(60)`;
+    const result = await once(target, `import os, time\n${code}`, { timeout: 1, maxProcesses: 30 });
+    expect(result).toMatchObject({ outcome: 'timed_out', stdout: 'full\n' });
+    expect(result.duration).toBeLessThan(1 + KILLED_WITHIN_SEC);
+  });
+});
+
+describe.each(CONTAINED)('process containment: $name', (target) => {
+  const HIDE = `
+def hide(marker):
+    "Double fork, a session of its own, nothing open, an environment without any mark."
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.setsid()
+            os.chdir('/')
+            for fd in range(0, 256):
+                if fd == writing: continue
+                try: os.close(fd)
+                except OSError: pass
+            os.set_inheritable(writing, False)
+            os.execve('/bin/sh', [marker, '-c', 'trap "" TERM HUP INT; while :; do sleep 600; done', marker], {})
+        os._exit(0)
+    os.close(writing)
+    # Closed by the exec: the hidden process is on its way.
+    os.read(reading, 1)
+`;
+
+  it('15. no hidden grandchild survives the end of the program', async () => {
+    const marker = `hidden-${randomUUID()}`;
+    await using sandbox = await open(target);
+    let during: number[] = [];
+    await whileRunning(
+      sandbox,
+      `${HIDE}\nhide(os.environ['MARKER'])`,
+      async () => {
+        await eventually('the hidden process is there', () => processesWith(marker).length > 1);
+        during = processesWith(marker);
+      },
+      { MARKER: marker },
+    );
+    // Control: it was there while the program ran.
+    expect(during.length).toBeGreaterThan(1);
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  it('15. no hidden grandchild survives a deadline or closing', async () => {
+    const marker = `hidden-${randomUUID()}`;
+    const sandbox = await open(target);
+    const code = `import os, time\n${HIDE}\nhide(os.environ['MARKER'])\nprint('hidden', flush=True)\ntime.sleep(60)`;
+    const timedOut = await sandbox.execute(code, { timeout: 3, env: { MARKER: marker } });
+    expect(timedOut).toMatchObject({ outcome: 'timed_out', stdout: 'hidden\n' });
+    expect(processesWith(marker)).toEqual([]);
+    let closed: Promise<void> | undefined;
+    const running = sandbox.execute(code, {
+      timeout: 60,
+      env: { MARKER: marker },
+      onOutput: () => {
+        closed ??= sandbox.close();
+      },
+    });
+    await running.catch(() => {});
+    await closed;
+    await sandbox.close();
+    expect(processesWith(marker)).toEqual([]);
+  });
+
+  it('15. a preloaded library of the program starts under the same limits', async () => {
+    const compiled = await once(PLAIN, 'command -v gcc', { language: 'shell' });
+    if (!compiled.ok) return;
+    await using builder = await open(PLAIN);
+    const marker = `preload-${randomUUID()}`;
+    const source = `
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+#include <fcntl.h>
+__attribute__((constructor)) static void early(void) {
+  unsetenv("LD_PRELOAD");
+  if (fork() != 0) return;
+  setsid();
+  if (fork() != 0) _exit(0);
+  for (int fd = 0; fd < 256; fd++) close(fd);
+  char *const arguments[] = { "${marker}", "-c", "trap '' TERM; while :; do sleep 600; done", "${marker}", 0 };
+  char *const environment[] = { 0 };
+  execve("/bin/sh", arguments, environment);
+  _exit(1);
+}`;
+    await builder.writeFile('early.c', source);
+    const build = await builder.execute('gcc -shared -fPIC -o early.so early.c', { language: 'shell' });
+    expect(build).toMatchObject({ ok: true });
+    const library = Buffer.from((await builder.readFile('early.so')).content, 'base64');
+    await using sandbox = await open(target);
+    await sandbox.writeFile('early.so', library);
+    const where = await probe<string>(sandbox, `print(json.dumps(os.environ['HOME']))`);
+    try {
+      await sandbox
+        .execute('print(1)', { env: { LD_PRELOAD: `${where}/early.so` }, timeout: 5 })
+        .catch(() => {});
+      expect(processesWith(marker)).toEqual([]);
+    } finally {
+      for (const pid of processesWith(marker)) process.kill(pid, 'SIGKILL');
+    }
+  });
+});
+
+describe.each(HELD_WITHOUT_CGROUPS)('process limit set inside: $name', (target) => {
+  it('17. a preloaded library does not run before the limit is set', async () => {
+    await using builder = await open(PLAIN);
+    await builder.writeFile(
+      'skip.c',
+      `
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void early(void) {
+  static char text[65536];
+  char *arguments[256];
+  int count = 0, fd = open("/proc/self/cmdline", O_RDONLY);
+  long length = read(fd, text, sizeof text - 1);
+  close(fd);
+  for (char *at = text; at < text + length; at += strlen(at) + 1) arguments[count++] = at;
+  arguments[count] = 0;
+  unsetenv("LD_PRELOAD");
+  if (count < 4 || strncmp(arguments[1], "--nproc", 7) != 0) return;
+  for (int index = 1; index < count; index++)
+    if (strcmp(arguments[index], "--") == 0) execv(arguments[index + 1], &arguments[index + 1]);
+}`,
+    );
+    const build = await builder.execute(
+      'command -v gcc >/dev/null || exit 99; gcc -shared -fPIC -o skip.so skip.c',
+      {
+        language: 'shell',
+      },
+    );
+    if (build.exitCode === 99) return;
+    await using sandbox = await open(target, { maxProcesses: 30 });
+    await sandbox.writeFile('skip.so', Buffer.from((await builder.readFile('skip.so')).content, 'base64'));
+    const count = await probe<number>(sandbox, COUNT_FORKS, { env: { LD_PRELOAD: '/workspace/skip.so' } });
+    expect(count).toBeLessThanOrEqual(30);
+  });
+});
+
+describe.each(ALL)('stubborn programs: $name', (target) => {
+  it.each([
+    [
+      'ignores every signal',
+      'for number in range(1, 65):\n  try: signal.signal(number, signal.SIG_IGN)\n  except (OSError, ValueError): pass\ntime.sleep(60)',
+    ],
+    ['stops itself', 'os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)'],
+    ['closes everything and sleeps', 'os.closerange(0, 256)\ntime.sleep(60)'],
+    ['starts programs without end', 'import subprocess\nwhile True: subprocess.Popen(["/bin/true"]).wait()'],
+    [
+      'spins in many threads',
+      'import threading\nfor _ in range(20): threading.Thread(target=lambda: [None for _ in iter(int, 1)], daemon=True).start()\ntime.sleep(60)',
+    ],
+    ['is replaced by another program', 'os.execv("/bin/sleep", ["sleep", "60"])'],
+  ])('14. a program that %s is over 2.5 s after its limit', { retry: 1 }, async (_, code) => {
+    const started = performance.now();
+    const result = await once(target, `import os, signal, time\n${code}`, { timeout: 0.7 });
+    expect(result).toMatchObject({ outcome: 'timed_out', exitCode: -1, timedOut: true });
+    expect(result.duration).toBeGreaterThan(0.6);
+    expect(result.duration).toBeLessThan(0.7 + KILLED_WITHIN_SEC);
+    expect((performance.now() - started) / 1000).toBeLessThan(0.7 + KILLED_WITHIN_SEC + 1.5);
+  });
+
+  it('22. a grandchild that holds the output does not hold the result', async () => {
+    const marker = `holder-${randomUUID()}`;
+    const code = `import subprocess; subprocess.Popen(['sh', '-c', 'trap "" TERM HUP; sleep 30'], start_new_session=True); print('done')`;
+    const result = await once(target, code, { timeout: 20, env: { MARKER: marker } });
+    expect(result).toMatchObject({ ok: true, stdout: 'done\n' });
+    expect(result.duration).toBeLessThan(3);
+    expect(processesWith(marker)).toEqual([]);
+  });
+});
+
+describe.each([...HELD.slice(0, 1), PLAIN])('side by side: $name', (target) => {
+  it('20. 50 sandboxes at once neither fail each other nor leave anything', async () => {
+    const descriptors = (): number => readdirSync('/proc/self/fd').length;
+    const marker = `parallel-${randomUUID()}`;
+    await once(target, 'print(1)');
+    const before = { descriptors: descriptors(), traces: traces() };
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, number) => {
+        // Every fifth one misbehaves; its neighbours must not notice.
+        const code =
+          number % 5 === 0
+            ? 'import os, time\nos.fork()\ntime.sleep(60)'
+            : `import os\nopen(os.path.join(os.environ["HOME"], "file"), "w").write("x")\nprint(${number})`;
+        return once(target, code, { timeout: number % 5 === 0 ? 1 : 40, env: { MARKER: marker } });
+      }),
+    );
+    for (const [number, result] of results.entries()) {
+      expect(result, String(number)).toMatchObject(
+        number % 5 === 0 ? { outcome: 'timed_out' } : { ok: true, stdout: `${number}\n` },
+      );
+    }
+    expect(processesWith(marker)).toEqual([]);
+    expect(traces()).toEqual(before.traces);
+    await eventually('its descriptors are closed', () => descriptors() <= before.descriptors + 2);
+  });
+});
+
+if (HELD.length === 0) {
+  describe.skip(`processes in namespaces${SKIPPED}`, () => {
+    it('are not tried', () => {});
+  });
+}
