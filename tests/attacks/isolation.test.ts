@@ -667,36 +667,6 @@ def find():
     expect(found).toEqual(['/tmp/left', '/dev/shm/left', '/workspace/left', '/workspace/.profile']);
   });
 
-  it('12. a file lock is not seen by another sandbox', async () => {
-    const code = (waits: boolean) => `
-import fcntl
-answers = {}
-kept = []
-for path in ('/dev/null', '/dev/zero', '/dev/urandom', sys.executable, '/usr/bin/env', '/etc/passwd', '/etc/localtime', '/usr', '/', '/etc/ld.so.cache', '/usr/lib', '/dev', '/proc/self/status', '/proc/sys/kernel/hostname', '/proc/version', '/proc'):
-    try: fd = os.open(path, os.O_RDONLY)
-    except OSError: continue
-    kept.append(fd)
-    answers['flock ' + path] = attempt(lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB))
-for path in ('/dev/null', '/dev/zero', '/dev/full', '/dev/tty'):
-    try: fd = os.open(path, os.O_RDWR)
-    except OSError: continue
-    kept.append(fd)
-    answers['lockf ' + path] = attempt(lambda: fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB))
-${waits ? '' : `print(json.dumps([what for what, said in answers.items() if said == 'EAGAIN']))`}`;
-    await using other = await open(target);
-    let seen: unknown;
-    await whileRunning(other, code(true), async () => {
-      seen = await probe(sandbox, code(false));
-    });
-    // Control: two processes of one sandbox do see each other's locks.
-    const within = `
-import fcntl
-fd = os.open('/workspace/lock', os.O_RDWR | os.O_CREAT); fcntl.flock(fd, fcntl.LOCK_EX)
-print(json.dumps(in_child(lambda: attempt(lambda: fcntl.flock(os.open('/workspace/lock', os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)))))`;
-    expect(await probe(sandbox, within)).toBe('EAGAIN');
-    expect(seen).toEqual([]);
-  });
-
   it('3. what the host and other sandboxes open and start is not seen through notifications', async () => {
     const code = `
 import select

@@ -3,7 +3,7 @@ import { exec, execFileSync, fork, spawn } from 'node:child_process';
 import { randomBytes, scryptSync } from 'node:crypto';
 import dns from 'node:dns/promises';
 import { once } from 'node:events';
-import { promises as fs, mkdtempSync, watch } from 'node:fs';
+import { promises as fs, mkdtempSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import os from 'node:os';
@@ -66,14 +66,6 @@ const parts = {
     await fs.cp(path, `${path}.copy`);
     const [entries, { size }] = [await fs.readdir(folder), await fs.stat(path)];
     return entries.includes('file.copy') && size === 4;
-  },
-  async watching() {
-    const watcher = watch(folder);
-    const changed = once(watcher, 'change');
-    await fs.writeFile(join(folder, 'new'), '');
-    await changed;
-    watcher.close();
-    return true;
   },
   async crypto() {
     return randomBytes(8).length + scryptSync('a', 'b', 8).length === 16;

@@ -120,16 +120,6 @@ def scheduling():
     return os.cpu_count() > 0 and os.getloadavg()[0] >= 0
 
 
-def watching():
-    libc = ctypes.CDLL(None)
-    descriptor = libc.inotify_init1(0)
-    with tempfile.TemporaryDirectory() as folder, select.epoll() as poll:
-        libc.inotify_add_watch(descriptor, folder.encode(), 0x100)
-        poll.register(descriptor, select.EPOLLIN)
-        open(os.path.join(folder, "new"), "w").close()
-        return len(poll.poll(5)) == 1
-
-
 def files():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file")
@@ -165,7 +155,6 @@ if __name__ == "__main__":
         "memory": memory,
         "signals": signals,
         "scheduling": scheduling,
-        "watching": watching,
         "files": files,
         "terminal": terminal,
         "random": lambda: 0 <= random.SystemRandom().random() < 1,

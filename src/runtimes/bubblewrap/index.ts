@@ -15,7 +15,7 @@ import { StreamSupply } from '../host/streams.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import { BubblewrapGuest, ownerOtherThanUs } from './guest.ts';
 import { chooseSandboxUser, createStage, type Stage } from './stage.ts';
-import { findTools, type Tools } from './tools.ts';
+import { checkVersion, findTools, type Tools } from './tools.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -42,8 +42,8 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
   const runtime: Runtime = {
     name: 'bubblewrap',
     async probe(): Promise<Probe> {
-      const { unavailable, tools, capabilities } = await prepare();
-      return unavailable ?? { available: true, version: `bubblewrap ${tools.version}`, capabilities };
+      const { unavailable, version, capabilities } = await prepare();
+      return unavailable ?? { available: true, version: `bubblewrap ${version}`, capabilities };
     },
     async create(spec): Promise<Guest> {
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
@@ -76,9 +76,15 @@ type Ready =
   | {
       readonly unavailable: Probe & { available: false };
       readonly tools?: never;
+      readonly version?: never;
       readonly capabilities?: never;
     }
-  | { readonly unavailable?: never; readonly tools: Tools; readonly capabilities: Capabilities };
+  | {
+      readonly unavailable?: never;
+      readonly tools: Tools;
+      readonly version: string;
+      readonly capabilities: Capabilities;
+    };
 
 /** Looks for the programs and then makes one sandbox, by the very code that makes the real ones. */
 async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: boolean): Promise<Ready> {
@@ -94,16 +100,18 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
       'Use a machine with x64 or arm64.',
     );
   }
-  const search = await findTools();
-  if (!('found' in search)) return unavailable(search.reason, search.fix);
-  const tools = search.found;
+  const tools = await findTools();
+  if ('reason' in tools) return unavailable(tools.reason, tools.fix);
   const capabilities = capabilitiesWith(cgroups);
   const key = trialKey(tools, capabilities);
-  if (trustEarlierTrial && (await readCached('trials', key))) return { tools, capabilities };
+  const [earlier] = (trustEarlierTrial && (await readCached('trials', key))) || [];
+  if (earlier !== undefined) return { tools, version: earlier, capabilities };
+  const checked = await checkVersion(tools);
+  if ('reason' in checked) return unavailable(checked.reason, checked.fix);
   const problem = await tryOnce(tools, capabilities, cgroups);
   if (problem !== undefined) return unavailable(problem, NAMESPACES_FIX);
-  await writeCached('trials', key, ['worked']);
-  return { tools, capabilities };
+  await writeCached('trials', key, [checked.version]);
+  return { tools, version: checked.version, capabilities };
 }
 
 /** All that decides whether a trial goes well. */

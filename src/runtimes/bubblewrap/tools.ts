@@ -16,10 +16,13 @@ export interface Tools {
   readonly prlimit: string;
   /** Drops root's user id; needed only by root. */
   readonly setpriv: string;
-  readonly version: string;
 }
 
-export type ToolSearch = { readonly found: Tools } | { readonly reason: string; readonly fix: string };
+/** Why it does not work, and what to do. */
+export interface Missing {
+  readonly reason: string;
+  readonly fix: string;
+}
 
 const PACKAGES = {
   bwrap: 'bubblewrap',
@@ -33,7 +36,7 @@ const PACKAGES = {
 } as const;
 
 /** Finds the programs, or says which is missing and how to get it. */
-export async function findTools(): Promise<ToolSearch> {
+export async function findTools(): Promise<Tools | Missing> {
   const paths: Partial<Record<keyof typeof PACKAGES, string>> = {};
   for (const [name, packageName] of Object.entries(PACKAGES)) {
     const path = await findExecutable(name);
@@ -45,16 +48,18 @@ export async function findTools(): Promise<ToolSearch> {
     }
     paths[name as keyof typeof PACKAGES] = path;
   }
-  const tools = paths as Record<keyof typeof PACKAGES, string>;
-  const { stdout } = await promisify(execFile)(tools.bwrap, ['--version'], { env: {} });
+  return paths as Tools;
+}
+
+/** Asks bubblewrap for its version, and refuses one that is too old. */
+export async function checkVersion({ bwrap }: Tools): Promise<{ readonly version: string } | Missing> {
+  const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });
   const version = /\d+\.\d+(\.\d+)?/.exec(stdout)?.[0] ?? 'unknown';
-  if (!isAtLeastVersion(version, MINIMUM_VERSION)) {
-    return {
-      reason: `bubblewrap ${version} is too old; ${MINIMUM_VERSION} is the oldest that works.`,
-      fix: `Install bubblewrap ${MINIMUM_VERSION} or later.`,
-    };
-  }
-  return { found: { ...tools, version } };
+  if (isAtLeastVersion(version, MINIMUM_VERSION)) return { version };
+  return {
+    reason: `bubblewrap ${version} is too old; ${MINIMUM_VERSION} is the oldest that works.`,
+    fix: `Install bubblewrap ${MINIMUM_VERSION} or later.`,
+  };
 }
 
 /** Compares dotted versions number by number. Pure. */

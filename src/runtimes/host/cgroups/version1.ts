@@ -5,12 +5,14 @@ import {
   members,
   moveToWhereWeAre,
   notMade,
+  oneAtATime,
   readControl,
   readKeyed,
   readLimit,
   removeGroup,
   sweepBelow,
   sweepIn,
+  untilReaped,
   writeControl,
 } from './files.ts';
 
@@ -54,12 +56,18 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       resetPeaks() {
         if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
       },
-      async killAll() {
-        if (folders.every((folder) => members(folder).length === 0)) return;
+      killAll: oneAtATime(async () => {
+        if (folders.every((folder) => members(folder).length === 0)) {
+          if (pids) await untilReaped(pids);
+          return;
+        }
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
-        if (pids) writeControl(pids, 'pids.max', limits.processes);
-      },
+        if (pids) {
+          await untilReaped(pids);
+          writeControl(pids, 'pids.max', limits.processes);
+        }
+      }),
       async remove() {
         for (const folder of folders) await removeGroup(folder);
       },

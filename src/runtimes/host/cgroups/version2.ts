@@ -5,12 +5,14 @@ import {
   members,
   moveToWhereWeAre,
   notMade,
+  oneAtATime,
   readControl,
   readKeyed,
   readLimit,
   removeGroup,
   sweepBelow,
   sweepIn,
+  untilReaped,
   writeControl,
 } from './files.ts';
 
@@ -49,17 +51,18 @@ export function cgroupVersion2(
       },
       // Version 2 keeps peaks for the life of the group.
       resetPeaks() {},
-      async killAll() {
-        if (members(folder).length === 0) return;
+      killAll: oneAtATime(async () => {
+        if (members(folder).length === 0) return untilReaped(folder);
         if (existsSync(`${folder}/cgroup.kill`)) {
           writeControl(folder, 'cgroup.kill', 1);
           await killMembers(folder);
-          return;
+          return untilReaped(folder);
         }
         if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
         await killMembers(folder);
+        await untilReaped(folder);
         if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
-      },
+      }),
       remove: () => removeGroup(folder),
     };
   };

@@ -229,6 +229,8 @@ describe.each(['x64', 'arm64'] as const)('the filter for %s', (architecture) => 
       .filter(([, verdict]) => verdict !== 'allow');
     const expected = [
       ['clone3', ENOSYS],
+      ...(architecture === 'x64' ? [['inotify_init', ENOSYS]] : []),
+      ['inotify_init1', ENOSYS],
       ...REFUSED_WHATEVER_THE_ARGUMENTS[architecture].map((name) => [name, EPERM]),
     ];
     expect(refused.sort()).toEqual(expected.sort());

@@ -114,7 +114,13 @@ export const RULES: readonly Rule[] = [
   {
     refuse: ['fanotify_init', 'fanotify_mark'],
     error: 'EPERM',
-    because: 'It watches and can hold up what others do with their files; inotify remains.',
+    because: 'It watches and can hold up what others do with their files.',
+  },
+  {
+    refuse: ['inotify_init', 'inotify_init1'],
+    // Programs that watch files take this for an old kernel and look again and again instead.
+    error: 'ENOSYS',
+    because: 'A watch on the host’s own programs, which are shown read-only, tells which of them it starts.',
   },
   {
     refuse: [

@@ -50,6 +50,8 @@ export const SYSCALLS = {
   fsopen: { x64: 430, arm64: 430 },
   fspick: { x64: 433, arm64: 433 },
   init_module: { x64: 175, arm64: 105 },
+  inotify_init: { x64: 253, arm64: undefined },
+  inotify_init1: { x64: 294, arm64: 26 },
   io_uring_enter: { x64: 426, arm64: 426 },
   io_uring_register: { x64: 427, arm64: 427 },
   io_uring_setup: { x64: 425, arm64: 425 },
