@@ -153,6 +153,7 @@ class PlainGuest extends HostGuest {
 
   protected async start(command: Command): Promise<GuestProcess> {
     const { cgroup } = this.#parts;
+    await cgroup?.settle();
     const streams = await this.#parts.streams.take(command.stdin, this.#parts.home);
     const figures = startCounting(cgroup);
     let started: Started;

@@ -7,6 +7,8 @@ export interface Cgroup {
   /** Counts so far; peaks are since the last `resetPeaks`. */
   measure(): CgroupFigures;
   resetPeaks(): void;
+  /** Waits, for a moment at most, until the dead of earlier programs no longer count as processes. */
+  settle(): Promise<void>;
   /** Ends every process in it, however fast they fork, and resolves when none is left. */
   killAll(): Promise<void>;
   /** Removes the group; its processes must be gone. */

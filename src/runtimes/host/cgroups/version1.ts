@@ -56,17 +56,14 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       resetPeaks() {
         if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
       },
+      async settle() {
+        if (pids) await untilReaped(pids);
+      },
       killAll: oneAtATime(async () => {
-        if (folders.every((folder) => members(folder).length === 0)) {
-          if (pids) await untilReaped(pids);
-          return;
-        }
+        if (folders.every((folder) => members(folder).length === 0)) return;
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
-        if (pids) {
-          await untilReaped(pids);
-          writeControl(pids, 'pids.max', limits.processes);
-        }
+        if (pids) writeControl(pids, 'pids.max', limits.processes);
       }),
       async remove() {
         for (const folder of folders) await removeGroup(folder);

@@ -51,16 +51,18 @@ export function cgroupVersion2(
       },
       // Version 2 keeps peaks for the life of the group.
       resetPeaks() {},
+      async settle() {
+        if (controllers.has('pids')) await untilReaped(folder);
+      },
       killAll: oneAtATime(async () => {
-        if (members(folder).length === 0) return untilReaped(folder);
+        if (members(folder).length === 0) return;
         if (existsSync(`${folder}/cgroup.kill`)) {
           writeControl(folder, 'cgroup.kill', 1);
           await killMembers(folder);
-          return untilReaped(folder);
+          return;
         }
         if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
         await killMembers(folder);
-        await untilReaped(folder);
         if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
       }),
       remove: () => removeGroup(folder),
