@@ -55,7 +55,9 @@ const TARGETS: Readonly<Record<string, number>> = {
 if (values.json) {
   process.stdout.write(`${JSON.stringify({ rounds, python, library, commandLine }, null, 2)}\n`);
 } else {
-  process.stdout.write(`${rounds} rounds, interleaved; ${python.path} ${python.version}, Node ${process.version}\n`);
+  process.stdout.write(
+    `${rounds} rounds, interleaved; ${python.path} ${python.version}, Node ${process.version}\n`,
+  );
   for (const row of [...library, ...commandLine]) process.stdout.write(`${line(row)}\n`);
 }
 

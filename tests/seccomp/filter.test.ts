@@ -295,7 +295,7 @@ describe.skipIf(reason !== '')(`the filter under bubblewrap${reason}`, () => {
 
   it.each([
     ['Python', [PYTHON, '-I', file('ordinary.py')], 16],
-    ['Node', [process.execPath, fileURLToPath(new URL('./ordinary.mjs', import.meta.url))], 9],
+    ['Node', [process.execPath, fileURLToPath(new URL('./ordinary.mjs', import.meta.url))], 8],
     ['bash', ['bash', file('ordinary.sh')], 12],
   ])('lets ordinary programs in %s work', async (_, command, parts) => {
     const { exit, stdout, stderr } = await bwrap(CONFINED, command, filter);
