@@ -68,7 +68,7 @@ const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000);
 const MAX_AMOUNT = 1_000_000_000;
 
 // Names of later versions are known, so that the refusal can say so; only these two are worth proposing.
-const expected = 'local or bubblewrap, the runtimes of this version';
+const expected = 'one of local, bubblewrap';
 const runtime = { ...oneOf(RUNTIME_NAMES), expected };
 const runtimeOrRunsc = { ...oneOf([...RUNTIME_NAMES, 'runsc']), expected };
 const seconds = positiveNumber({ max: MAX_SECONDS });
