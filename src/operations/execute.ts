@@ -1,7 +1,6 @@
 /** Running code: inspection, runtime, sandbox, result and artifact, in the one order that every way in uses. */
-import { type ArtifactStore, storeArtifact } from '../audit/artifacts.ts';
+import type { ArtifactStore } from '../audit/artifacts.ts';
 import { SandboxError } from '../errors.ts';
-import { blockedMessage, inspectImports } from '../gate/inspect.ts';
 import type { Inspection } from '../gate/inspection.ts';
 import { findLanguage } from '../languages/index.ts';
 import type { Language } from '../languages/language.ts';
@@ -161,19 +160,25 @@ function prepare(context: Context, job: Job, options: RunOptions, timeoutSec: nu
   };
 }
 
-type Checked = Inspection & { readonly blocked: boolean };
+/** `message` tells a model what was refused; empty when nothing was. */
+type Checked = Inspection & { readonly blocked: boolean; readonly message: string };
 
 async function inspect(context: Context, { language, code }: Prepared): Promise<Checked> {
   const { blockDangerousImports, blockedImports } = context.loaded.settings;
   if (blockDangerousImports === 'false' || language === undefined) {
-    return { parsed: true, blockedImports: [], findings: [], blocked: false };
+    return { parsed: true, blockedImports: [], findings: [], blocked: false, message: '' };
   }
+  const { blockedMessage, inspectImports } = await import('../gate/inspect.ts');
   const inspection = await inspectImports(code, language.name, blockedImports);
   // Too long to look at is not the same as nothing found; only a language without a check is let through.
   const found =
     inspection.blockedImports.length > 0 ||
     (inspection.notChecked !== undefined && language.name !== 'shell');
-  return { ...inspection, blocked: blockDangerousImports === 'true' && found };
+  return {
+    ...inspection,
+    blocked: blockDangerousImports === 'true' && found,
+    message: blockedMessage(inspection),
+  };
 }
 
 function refused(
@@ -183,7 +188,7 @@ function refused(
   policy: Policy,
   warnings: readonly string[],
 ): ExecutionResult {
-  const message = `${blockedMessage(inspection) || `The code was not run. ${inspection.notChecked}`}\n`;
+  const message = `${inspection.message || `The code was not run. ${inspection.notChecked}`}\n`;
   return {
     stdout: '',
     stderr: message,
@@ -296,7 +301,10 @@ async function finish(
 ): Promise<ExecutionResult> {
   const { storeCode, artifactsDir } = context.loaded.settings;
   const store: ArtifactStore = { folder: artifactsDir, policy: storeCode };
+  // Most runs store nothing, and a short-lived command should not load what would.
+  if (storeCode === 'never' || (storeCode === 'on_error' && result.ok)) return result;
   try {
+    const { storeArtifact } = await import('../audit/artifacts.ts');
     const artifact = await storeArtifact(store, {
       code: prepared.code,
       result,
