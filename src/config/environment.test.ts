@@ -50,7 +50,7 @@ const VARIABLES: Partial<Record<SettingKey, { good: [string, unknown][]; bad: st
   storeCode: { good: ['always', 'on_error', 'never'].map((name) => [name, name]), bad: ['on-error', 'true'] },
   artifactsDir: {
     good: [
-      ['kept', '/work/kept'],
+      ['kept', '/place/kept'],
       ['/var/kept', '/var/kept'],
     ],
     bad: ['~/kept', 'a\u0000b'],
@@ -69,7 +69,7 @@ const VARIABLES: Partial<Record<SettingKey, { good: [string, unknown][]; bad: st
   python: {
     good: [
       ['python3.11', 'python3.11'],
-      ['venv/bin/python', '/work/venv/bin/python'],
+      ['venv/bin/python', '/place/venv/bin/python'],
       ['/usr/bin/python3', '/usr/bin/python3'],
     ],
     bad: ['~/bin/python'],
@@ -90,7 +90,7 @@ describe('environmentLayer', () => {
     ),
   )('reads $key from $text', ({ key, text, value }) => {
     const name = settingOf(key as SettingKey).variable as string;
-    expect(environmentLayer({ [name]: text }, '/work')).toEqual({
+    expect(environmentLayer({ [name]: text }, '/place')).toEqual({
       entries: [{ key, value, written: text, origin: { kind: 'environment', name } }],
       onlyTightens: false,
     });
@@ -100,7 +100,7 @@ describe('environmentLayer', () => {
     'refuses $text for $key',
     ({ key, text }) => {
       const name = settingOf(key as SettingKey).variable as string;
-      const error = refusal(() => environmentLayer({ [name]: text }, '/work'));
+      const error = refusal(() => environmentLayer({ [name]: text }, '/place'));
       expect(error.code).toBe('CONFIG_INVALID');
       expect(error.message).toMatch(new RegExp(`^${name} is ".*"; it must be .+\\.$`));
       expect(error.hint).toContain(`unset ${name}`);
@@ -109,11 +109,11 @@ describe('environmentLayer', () => {
   );
 
   it('says what is allowed, with the value as it was written', () => {
-    const number = refusal(() => environmentLayer({ SANDBOX_TIMEOUT_SEC: '1e3' }, '/work'));
+    const number = refusal(() => environmentLayer({ SANDBOX_TIMEOUT_SEC: '1e3' }, '/place'));
     expect(number.message).toBe(
       'SANDBOX_TIMEOUT_SEC is "1e3"; it must be a number above 0 and at most 2147483, in plain digits.',
     );
-    const word = refusal(() => environmentLayer({ SANDBOX_MIN_ISOLATION: 'vm' }, '/work'));
+    const word = refusal(() => environmentLayer({ SANDBOX_MIN_ISOLATION: 'vm' }, '/place'));
     expect(word.message).toBe(
       'SANDBOX_MIN_ISOLATION is "vm"; it must be one of process, namespace, container, kernel, machine.',
     );
@@ -121,12 +121,12 @@ describe('environmentLayer', () => {
 
   it('takes an empty variable as unset', () => {
     const environment = { SANDBOX_TIMEOUT_SEC: '', SANDBOX_AUDIT_DIR: '', SANDBOX_TIMEOUT: '' };
-    expect(environmentLayer(environment, '/work').entries).toEqual([]);
+    expect(environmentLayer(environment, '/place').entries).toEqual([]);
     expect(unknownVariables(environment)).toEqual([]);
   });
 
   it('refuses a variable of a feature that this version does not have', () => {
-    const error = refusal(() => environmentLayer({ SANDBOX_AUDIT_DIR: '/a' }, '/work'));
+    const error = refusal(() => environmentLayer({ SANDBOX_AUDIT_DIR: '/a' }, '/place'));
     expect(error.code).toBe('CONFIG_INVALID');
     expect(error.message).toBe('SANDBOX_AUDIT_DIR is "/a", but the audit record is not in this version.');
   });

@@ -6,7 +6,7 @@ import { overrideLayer } from './overrides.ts';
 import { SETTING_KEYS, type SettingKey, type Settings, settingOf } from './settings.ts';
 
 const TRUSTED = '/home/u/config.yaml';
-const DEFAULTS = defaultLayer('/work');
+const DEFAULTS = defaultLayer('/place');
 
 describe('mergeLayers', () => {
   it('gives the defaults where nobody sets anything', () => {
@@ -21,7 +21,7 @@ describe('mergeLayers', () => {
       blockDangerousImports: 'false',
       blockedImports: DEFAULT_BLOCKED_IMPORTS,
       storeCode: 'on_error',
-      artifactsDir: '/work/artifacts/executions',
+      artifactsDir: '/place/artifacts/executions',
       supportedLanguages: ['python', 'javascript', 'shell'],
       memoryMb: 512,
       diskMb: 256,
@@ -169,7 +169,7 @@ describe('a project file', () => {
     expect(() => merged([project({ [key]: value })])).toThrow(
       expect.objectContaining({
         code: 'CONFIG_INVALID',
-        message: `/work/glovebox.yaml: ${name} is not taken from a project file, because ${reason}.`,
+        message: `/place/glovebox.yaml: ${name} is not taken from a project file, because ${reason}.`,
         hint: `Remove ${name} (${JSON.stringify(value)}) there and set it in /home/u/config.yaml, or set ${variable}.`,
       }),
     );
@@ -197,12 +197,12 @@ describe('overrideLayer', () => {
   it('reads the text of a flag like a variable, and a value like YAML', () => {
     const overrides = { timeoutSec: '5', memoryMb: 64, python: 'bin/python', blockedImports: 'a,b' };
     const { settings, origins } = merged([
-      overrideLayer({ overrides, overrideKind: 'flag', overrideNames: { timeoutSec: '--timeout' } }, '/work'),
+      overrideLayer({ overrides, overrideKind: 'flag', overrideNames: { timeoutSec: '--timeout' } }, '/place'),
     ]);
     expect(settings).toMatchObject({
       timeoutSec: 5,
       memoryMb: 64,
-      python: '/work/bin/python',
+      python: '/place/bin/python',
       blockedImports: ['a', 'b'],
     });
     expect(origins).toMatchObject({
@@ -214,7 +214,7 @@ describe('overrideLayer', () => {
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5', null, 10n])(
     'refuses %s as the timeout of a caller',
     (timeoutSec) => {
-      expect(() => overrideLayer({ overrides: { timeoutSec } }, '/work')).toThrow(
+      expect(() => overrideLayer({ overrides: { timeoutSec } }, '/place')).toThrow(
         expect.objectContaining({
           code: 'INPUT_INVALID',
           message: expect.stringMatching(/^timeoutSec is .+; it must be a number above 0/),
@@ -225,7 +225,7 @@ describe('overrideLayer', () => {
 
   it.each(['abc', '1e3', '0x10', '', 'NaN', '-1', '0'])('refuses --timeout %j', (timeoutSec) => {
     const names = { overrideKind: 'flag', overrideNames: { timeoutSec: '--timeout' } } as const;
-    expect(() => overrideLayer({ overrides: { timeoutSec }, ...names }, '/work')).toThrow(
+    expect(() => overrideLayer({ overrides: { timeoutSec }, ...names }, '/place')).toThrow(
       expect.objectContaining({
         code: 'INPUT_INVALID',
         message: expect.stringContaining(`--timeout is ${JSON.stringify(timeoutSec)}; it must be`),
@@ -235,12 +235,12 @@ describe('overrideLayer', () => {
   });
 
   it('takes undefined as not given', () => {
-    expect(overrideLayer({ overrides: { timeoutSec: undefined } }, '/work').entries).toEqual([]);
+    expect(overrideLayer({ overrides: { timeoutSec: undefined } }, '/place').entries).toEqual([]);
   });
 
   it.each(['timeout', 'toString', '__proto__'])('refuses the unknown setting %s', (name) => {
     const overrides = JSON.parse(`{ "${name}": 1 }`);
-    expect(() => overrideLayer({ overrides }, '/work')).toThrow(
+    expect(() => overrideLayer({ overrides }, '/place')).toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', message: `There is no setting called "${name}".` }),
     );
   });
@@ -271,7 +271,7 @@ function user(values: Values): Layer {
 }
 
 function project(values: Values): Layer {
-  const path = '/work/glovebox.yaml';
+  const path = '/place/glovebox.yaml';
   const origin = (key: SettingKey): Origin => ({ kind: 'project file', path, name: settingOf(key).name });
   return { ...layer(values, origin), onlyTightens: true };
 }
@@ -290,7 +290,7 @@ function layer(values: Values, origin: (key: SettingKey) => Origin): Layer {
   );
   const entries = given.map(([key, written]) => ({
     key,
-    value: settingOf(key).type.read(written, '/work'),
+    value: settingOf(key).type.read(written, '/place'),
     written,
     origin: origin(key),
   }));
