@@ -197,7 +197,10 @@ describe('overrideLayer', () => {
   it('reads the text of a flag like a variable, and a value like YAML', () => {
     const overrides = { timeoutSec: '5', memoryMb: 64, python: 'bin/python', blockedImports: 'a,b' };
     const { settings, origins } = merged([
-      overrideLayer({ overrides, overrideKind: 'flag', overrideNames: { timeoutSec: '--timeout' } }, '/place'),
+      overrideLayer(
+        { overrides, overrideKind: 'flag', overrideNames: { timeoutSec: '--timeout' } },
+        '/place',
+      ),
     ]);
     expect(settings).toMatchObject({
       timeoutSec: 5,
