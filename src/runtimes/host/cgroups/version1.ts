@@ -3,7 +3,6 @@ import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
   killMembers,
   members,
-  moveToWhereWeAre,
   notMade,
   oneAtATime,
   readControl,
@@ -22,6 +21,13 @@ export type Version1Parents = Readonly<Partial<Record<Controller | 'cpuacct', st
 /** One quota period of the `cpu` controller, in microseconds. */
 const PERIOD_US = 100_000;
 
+/**
+ * A thread that moves itself alone does not wait for the kernel: moving whole processes takes a lock whose
+ * first taker after a while waits for an RCU grace period, some ten milliseconds (Linux 5.9 and later,
+ * `cgroup_procs_write_start` in kernel/cgroup/cgroup.c). The launcher has one thread, so it is all that moves.
+ */
+const ENTRANCE = 'tasks';
+
 /** Cgroups of version 1: one hierarchy for each controller, so one folder in each; `mounts` are their roots. */
 export function cgroupVersion1(parents: Version1Parents, mounts: readonly string[]): CgroupHost {
   const controllers = new Set(
@@ -39,7 +45,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     for (const folder of folders) mkdirSync(folder, { recursive: true });
     const quota = cpu === undefined ? null : readLimit(cpu, 'cpu.cfs_quota_us');
     return {
-      entrances: folders.map((folder) => `${folder}/cgroup.procs`),
+      entrances: folders.map((folder) => `${folder}/${ENTRANCE}`),
       get held() {
         return {
           memoryBytes: memory ? readLimit(memory, 'memory.limit_in_bytes') : null,
@@ -106,11 +112,8 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
         throw notMade(error);
       }
     },
-    hurry() {
-      // One lock serves all hierarchies.
-      const own = parents.pids ?? parents.memory;
-      if (own !== undefined) moveToWhereWeAre(own);
-    },
+    // Nobody waits here, and whoever moved a whole process would make the others wait.
+    hurry() {},
     async sweepHere() {
       for (const folder of new Set(Object.values(parents))) await sweepIn(folder);
     },
