@@ -37,7 +37,15 @@ export async function interleaved(
 export function bareSpawn(program: string, args: readonly string[], untilFirstOutput = false): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LANG: 'C.UTF-8' },
+      env: {
+        ...Object.fromEntries(
+          ['PATH', 'HOME', 'SANDBOX_PYTHON'].flatMap((name) => {
+            const value = process.env[name];
+            return value === undefined ? [] : [[name, value]];
+          }),
+        ),
+        LANG: 'C.UTF-8',
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let complaint = '';

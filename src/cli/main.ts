@@ -125,4 +125,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode = error.code === 'EPIPE' ? NO_READER : FAILED;
   if (error.code !== 'EPIPE') printError(cannotWrite(error), { json: false });
 });
-await main(process.argv);
+void main(process.argv);
