@@ -1,53 +1,56 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { statfsSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
 import { KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import type { Folder } from '../host/folder.ts';
 import { HostGuest, notStarted } from '../host/hostGuest.ts';
+import { type Input, prepareInput } from '../host/input.ts';
 import type { HostInterpreter } from '../host/interpreters.ts';
-import { type LaunchStep, launcherArguments, STATUS_FD } from '../host/launcher.ts';
+import { assertFits, Launcher } from '../host/launch.ts';
+import { type LaunchStep, launcherArguments, type Orders, STATUS_FD } from '../host/launcher.ts';
+import { leftIn, takeOutputPipes } from '../host/pipes.ts';
 import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
-import type { StandardStreams, StreamSupply } from '../host/streams.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
-import type {
-  ByteSource,
-  Capabilities,
-  Command,
-  Enforced,
-  Exit,
-  GuestProcess,
-  SandboxSpec,
-} from '../runtime.ts';
-import { bubblewrapArguments, WRITABLE } from './arguments.ts';
+import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
+import { bubblewrapArguments, type HostView, WRITABLE } from './arguments.ts';
 import { readHostView, readNetworkFiles } from './hostView.ts';
 import type { SandboxUser, Stage } from './stage.ts';
-import { readStatus } from './status.ts';
+import { readStatus, type Status } from './status.ts';
 import type { Tools } from './tools.ts';
 
 /** Descriptors of the program that is being started; all are closed before the guest's program runs. */
-const NAMESPACE_FDS = { mount: 4, user: 5 };
+const NAMESPACE_FDS = { mount: 5, user: 6 };
 const ARGUMENTS_FD = 6;
 const SECCOMP_FD = 7;
 
+/** What is read when a program starts, and is of no use afterwards. */
+interface StartFiles {
+  /** Where the launcher finds the arguments for bubblewrap. */
+  readonly arguments: string;
+  readonly input: Input;
+  remove(): void;
+}
+
 /** How long the kernel may take to end a namespace's processes before we say that it failed. */
 const TEARDOWN_DEADLINE_MS = 10_000;
+const QUICK_LOOKS = 20;
 
 export interface BubblewrapParts {
   readonly tools: Tools;
   readonly spec: SandboxSpec;
+  /** For the first program; later ones look again. */
+  readonly host: HostView;
   readonly stage: Stage;
   readonly cgroup: Cgroup | undefined;
   readonly capabilities: Capabilities;
   readonly seccomp: Uint8Array;
-  readonly streams: StreamSupply;
   readonly interpreters: ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
 }
 
@@ -58,12 +61,15 @@ export class BubblewrapGuest extends HostGuest {
   readonly enforced: Enforced;
   readonly #parts: BubblewrapParts;
   readonly #workspaceFolder: Folder;
-  #spawned = 0;
+  #first: Stage['first'] | undefined;
+  #host: HostView | undefined;
 
   private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
     super(new WorkspaceFiles(workspaceFolder, WRITABLE.workspace, ownerOtherThanUs(parts.stage.user)));
     this.#parts = parts;
     this.#workspaceFolder = workspaceFolder;
+    this.#first = parts.stage.first;
+    this.#host = parts.host;
     this.environment = {
       PATH: searchPath([...parts.interpreters.values()]),
       HOME: this.workspace,
@@ -90,29 +96,32 @@ export class BubblewrapGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { cgroup, stage } = this.#parts;
+    const { cgroup } = this.#parts;
     this.#refuseEarlyCode(command);
-    const streams = await this.#parts.streams.take(command.stdin, stage.folder.self);
+    const { launcher, status } = await this.#takeLauncher(command.stdin);
+    const { output, exited } = launcher;
     const figures = startCounting(cgroup);
-    let child: ChildProcess;
+    let initPid: number | undefined;
     try {
-      child = this.#launch(command, streams, this.#writeArguments(command));
+      const files = this.#prepareFiles(command);
+      try {
+        launcher.give(this.#orders(command, files));
+        initPid = await status.started;
+      } finally {
+        files.remove();
+        launcher.removeOrders();
+      }
     } catch (error) {
-      streams.destroy();
+      await launcher.abandon();
       throw notStarted(error);
     }
-    const exited = once(child, 'exit');
-    exited.catch(() => {});
-    const input = streams.handOver(child);
-    const status = readStatus(child.stdio[STATUS_FD] as Readable);
-    const initPid = await status.started;
     if (initPid === undefined) {
       await exited.catch((error) => {
-        streams.destroy();
+        output.destroy();
         throw notStarted(error);
       });
-      const said = await leftIn(streams.stderr);
-      streams.destroy();
+      const said = await leftIn(output.stderr);
+      output.destroy();
       throw isolationFailed((await status.failure) ?? said);
     }
     const init = readStat(initPid) ?? { pid: initPid, startTime: '' };
@@ -129,9 +138,9 @@ export class BubblewrapGuest extends HostGuest {
       return { code: final, outOfMemory: !killed && wasOutOfMemory(final, counted), ...counted };
     };
     return {
-      ...input,
-      stdout: streams.stdout,
-      stderr: streams.stderr,
+      ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
+      stdout: output.stdout,
+      stderr: output.stderr,
       exit: end(),
       async kill(signal) {
         if (signal === 'SIGTERM') {
@@ -160,20 +169,86 @@ export class BubblewrapGuest extends HostGuest {
   }
 
   protected async release(): Promise<void> {
+    await this.#first?.launcher.abandon();
     await this.#parts.cgroup?.remove();
-    await this.#parts.streams.close();
     this.#workspaceFolder.close();
     this.#parts.stage.close();
   }
 
-  /** Arguments go through a file in the stage: on the command line other users of the host could read them. */
-  #writeArguments(command: Command): string {
+  /** The process that made the stage for the first program, a new one in the stage for a later one. */
+  async #takeLauncher(stdin: Command['stdin']): Promise<{ launcher: Launcher; status: Status }> {
+    const first = this.#first;
+    // It was started without anything to read from.
+    if (first === undefined || stdin === 'stream') return this.#enterStage(stdin);
+    this.#first = undefined;
+    return first;
+  }
+
+  async #enterStage(stdin: Command['stdin']): Promise<{ launcher: Launcher; status: Status }> {
+    const { tools, stage } = this.#parts;
+    const output = await takeOutputPipes(ownerOtherThanUs(stage.user));
+    const name = `orders-${randomUUID()}`;
+    try {
+      const child = spawn(
+        tools.nsenter,
+        [
+          ...(stage.userNamespace === undefined
+            ? []
+            : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
+          `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
+          ...launcherArguments(tools.bash, [], `${stage.mount}/${name}`),
+        ],
+        {
+          // Shown inside as /proc/1/environ.
+          env: { PATH: '/usr/bin:/bin' },
+          cwd: '/',
+          // A group of its own: Ctrl-C is for us, who then end the run in good order.
+          detached: true,
+          stdio: [
+            ...[stdin === 'stream' ? ('pipe' as const) : ('ignore' as const)],
+            ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const],
+            ...[stage.mountNamespace, stage.userNamespace ?? ('ignore' as const)],
+          ],
+        },
+      );
+      const launcher = new Launcher(child, output, stage.folder.entry(name));
+      return { launcher, status: readStatus(launcher.status) };
+    } catch (error) {
+      output.destroy();
+      throw notStarted(error);
+    }
+  }
+
+  /** What the program's start reads, in the stage: on a command line other users of the host could read it. */
+  #prepareFiles(command: Command): StartFiles {
+    const { stage } = this.#parts;
+    const name = `arguments-${randomUUID()}`;
+    const here = stage.folder.entry(name);
+    const input = prepareInput(
+      command.stdin,
+      { here: stage.folder.self, there: stage.mount },
+      ownerOtherThanUs(stage.user),
+    );
+    const remove = (): void => {
+      for (const file of [here, input.file ?? here]) rmSync(file, { force: true });
+    };
+    try {
+      const lines = this.#arguments(command).map((line) => `${line}\0`);
+      writeFileSync(here, lines.join(''), { mode: 0o600, flag: 'wx' });
+      return { arguments: `${stage.mount}/${name}`, input, remove };
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  }
+
+  #arguments(command: Command): string[] {
     const { stage, interpreters, spec } = this.#parts;
     const shown = [...interpreters.values()].flatMap((found) =>
       found instanceof SandboxError ? [] : found.prefixes,
     );
-    const lines = bubblewrapArguments({
-      host: readHostView(),
+    return bubblewrapArguments({
+      host: this.#takeHostView(),
       stage: stage.mount,
       prefixes: [...new Set(shown)].map((path) => ({ source: stage.bound.get(path) ?? path, path })),
       network: spec.policy.network === 'open' ? 'open' : 'none',
@@ -182,55 +257,35 @@ export class BubblewrapGuest extends HostGuest {
       statusFd: STATUS_FD,
       seccompFd: SECCOMP_FD,
     });
-    const name = `arguments-${this.#spawned++}`;
-    writeFileSync(stage.folder.entry(name), lines.map((line) => `${line}\0`).join(''), {
-      mode: 0o644,
-      flag: 'wx',
-    });
-    return `${stage.mount}/${name}`;
   }
 
-  #launch(command: Command, streams: StandardStreams, argumentsFile: string): ChildProcess {
-    const { tools, stage } = this.#parts;
-    const asRoot = stage.userNamespace === undefined;
-    const program = [
-      ...(asRoot
-        ? [
-            tools.setpriv,
-            '--reuid',
-            String(stage.user.uid),
-            '--regid',
-            String(stage.user.gid),
-            '--clear-groups',
-          ]
-        : []),
-      ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
-      ...this.#insideLimits(),
-      ...command.argv,
-    ];
-    const steps: LaunchStep[] = [
-      ...streams.steps,
-      ...(this.#parts.cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-      ...this.#outsideLimits(),
-      { openFile: argumentsFile, as: ARGUMENTS_FD },
-      { openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD },
-    ];
-    return spawn(
-      tools.nsenter,
-      [
-        ...(asRoot ? [] : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
-        `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
-        ...launcherArguments(tools.bash, steps, program),
+  #takeHostView(): HostView {
+    const known = this.#host;
+    this.#host = undefined;
+    return known ?? readHostView();
+  }
+
+  #orders(command: Command, files: StartFiles): Orders {
+    const { tools, stage, cgroup } = this.#parts;
+    assertFits(command.argv, command.env);
+    const { uid, gid } = stage.user;
+    // Enters nothing: it sets both ids and drops the supplementary groups (nsenter(1), --setgid).
+    const drop = [tools.nsenter, `--setgid=${gid}`, `--setuid=${uid}`];
+    return {
+      steps: [
+        ...files.input.steps,
+        ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+        ...this.#outsideLimits(),
+        { openFile: files.arguments, as: ARGUMENTS_FD },
+        { openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD },
       ],
-      {
-        // Shown inside as /proc/1/environ.
-        env: { PATH: '/usr/bin:/bin' },
-        cwd: '/',
-        // A group of its own: Ctrl-C is for us, who then end the run in good order.
-        detached: true,
-        stdio: [...streams.stdio, 'pipe', stage.mountNamespace, stage.userNamespace ?? 'ignore'],
-      },
-    );
+      program: [
+        ...(stage.userNamespace === undefined ? drop : []),
+        ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
+        ...this.#insideLimits(),
+        ...command.argv,
+      ],
+    };
   }
 
   #outsideLimits(): LaunchStep[] {
@@ -326,27 +381,16 @@ function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
 /** The end of a namespace's init is the end of everything in it: the kernel sees to that first. */
 async function untilGone(init: Identity): Promise<void> {
   const deadline = Date.now() + TEARDOWN_DEADLINE_MS;
-  while (isRunning(init)) {
+  for (let look = 0; isRunning(init); look++) {
     if (Date.now() > deadline) {
       throw new SandboxError('SANDBOX_FAILED', `Process ${init.pid}, a sandbox's init, could not be ended.`, {
         hint: 'A process in uninterruptible sleep ends when its input or output does.',
         details: { pid: init.pid },
       });
     }
-    await delay(1);
+    // Mostly it is a matter of less than a millisecond.
+    await (look < QUICK_LOOKS ? nextTurn() : delay(1));
   }
-}
-
-async function leftIn(stream: ByteSource): Promise<string> {
-  let text = '';
-  const read = async (): Promise<void> => {
-    for await (const chunk of stream) {
-      text += Buffer.from(chunk).toString('utf8');
-      if (text.length > 4000) break;
-    }
-  };
-  await Promise.race([read().catch(() => {}), delay(200, undefined, { ref: false })]);
-  return text.trim();
 }
 
 function isolationFailed(reason: string | undefined): SandboxError {

@@ -10,11 +10,12 @@ import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
 import { type HostInterpreter, InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import { ownedName } from '../host/owner.ts';
+import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
-import { StreamSupply } from '../host/streams.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import { BubblewrapGuest, ownerOtherThanUs } from './guest.ts';
-import { chooseSandboxUser, createStage, type Stage } from './stage.ts';
+import { readHostView } from './hostView.ts';
+import { chooseSandboxUser, createStage } from './stage.ts';
 import { checkVersion, findTools, type Tools } from './tools.ts';
 
 export interface BubblewrapOptions {
@@ -100,6 +101,8 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
       'Use a machine with x64 or arm64.',
     );
   }
+  // A sandbox is likely to follow.
+  prepareOutputPipes();
   const tools = await findTools();
   if ('reason' in tools) return unavailable(tools.reason, tools.fix);
   const capabilities = capabilitiesWith(cgroups);
@@ -250,11 +253,18 @@ async function createGuest(parts: {
   }
   const user = chooseSandboxUser();
   cgroups?.hurry();
-  const streams = new StreamSupply(ownerOtherThanUs(user));
-  let stage: Stage | undefined;
+  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const staging = createStage({
+    tools,
+    user,
+    diskMb: diskMb.value,
+    prefixes: [...new Set(prefixes)],
+    output,
+  });
+  // Looked at below; a failure meanwhile is not an unhandled one.
+  staging.catch(() => {});
   let cgroup: Cgroup | undefined;
   try {
-    stage = await createStage({ tools, user, diskMb: diskMb.value, prefixes: [...new Set(prefixes)] });
     cgroup = await cgroups?.create(ownedName(spec.id), {
       // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
       memoryBytes: Math.ceil((memoryMb.value + diskMb.value) * 1024 ** 2),
@@ -262,20 +272,24 @@ async function createGuest(parts: {
       ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
     });
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
+    const host = readHostView();
+    const stage = await staging;
     return BubblewrapGuest.create({
       tools,
       spec,
+      host,
       stage,
       cgroup,
       capabilities,
       seccomp,
-      streams,
       interpreters,
     });
   } catch (error) {
-    await streams.close();
-    await cgroup?.remove();
+    const stage = await staging.catch(() => undefined);
+    await stage?.first.launcher.abandon();
+    output.destroy();
     stage?.close();
+    await cgroup?.remove();
     throw error;
   }
 }

@@ -1,16 +1,20 @@
 /**
- * The stage: a mount namespace of our own in which the sandbox's file system exists. No process keeps it
- * alive, only descriptors of ours: when they close, or when we are killed, the kernel frees all of it, and
- * nothing was ever visible on the host. Each program of the sandbox is started from inside it.
+ * The stage: a mount namespace of our own in which the sandbox's file system exists. Descriptors of ours keep
+ * it: when they close, or when we are killed, the kernel frees all of it, and nothing was ever visible on the
+ * host. The process that made it becomes the sandbox's first program, and later ones enter it.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { SandboxError } from '../../errors.ts';
 import { Folder } from '../host/folder.ts';
+import { notStarted } from '../host/hostGuest.ts';
 import { isBelow } from '../host/interpreters.ts';
+import { Launcher } from '../host/launch.ts';
+import { launcherArguments } from '../host/launcher.ts';
+import { leftIn, type OutputPipes } from '../host/pipes.ts';
 import { NOTHING, STAND_INS, WRITABLE } from './arguments.ts';
+import { readStatus, type Status } from './status.ts';
 import type { Tools } from './tools.ts';
 
 export interface Stage {
@@ -24,6 +28,8 @@ export interface Stage {
   readonly user: SandboxUser;
   /** Where folders that this user cannot reach by their own path are bound, by that path. */
   readonly bound: ReadonlyMap<string, string>;
+  /** The process that made it, which waits to become the sandbox's first program. */
+  readonly first: { readonly launcher: Launcher; readonly status: Status };
   close(): void;
 }
 
@@ -48,21 +54,9 @@ export interface StageSpec {
   readonly diskMb: number;
   /** Folders of interpreters, in the host's paths. */
   readonly prefixes: readonly string[];
+  /** For the first program. */
+  readonly output: OutputPipes;
 }
-
-/** A constant text: mounts the file system, then what could not be reached, and waits to be let go. */
-const SCRIPT = `
-root=$1 options=$2 mount=$3; shift 3
-"$mount" -t tmpfs -o "$options" glovebox "$root" || exit 1
-number=0
-for prefix; do
-  mkdir -p "$root/prefixes/$number" || exit 1
-  "$mount" --bind "$prefix" "$root/prefixes/$number" || exit 1
-  number=$((number + 1))
-done
-echo ready
-read -r _
-`;
 
 /** Where the file system can be mounted: anywhere that exists, since only the stage sees it. */
 const MOUNT_POINTS = ['/mnt', '/srv', '/media', '/opt', '/var', '/tmp', '/home'];
@@ -75,37 +69,52 @@ const FIRST_SANDBOX_UID = 0x60000000;
 
 const DEADLINE_MS = 10_000;
 
+/** Where the process that made the stage finds the orders for the first program. */
+const FIRST_ORDERS = 'orders-first';
+
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
-export async function createStage({ tools, user, diskMb, prefixes }: StageSpec): Promise<Stage> {
+export async function createStage({ tools, user, diskMb, prefixes, output }: StageSpec): Promise<Stage> {
   const asRoot = process.getuid?.() === 0;
   const mount = mountPoint(prefixes);
   const toBind = asRoot ? prefixes.filter((prefix) => !isReachableByOthers(prefix)) : [];
   const inodes = Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
   const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodes},mode=0755,nosuid,nodev`;
-  const helper = spawn(
+  const bound = new Map(toBind.map((prefix, number) => [prefix, `${mount}/prefixes/${number}`]));
+  const child = spawn(
     tools.unshare,
     [
       ...(asRoot ? [] : ['--user', '--map-root-user']),
       ...['--mount', '--propagation', 'private'],
-      ...[tools.sh, '-c', SCRIPT, 'glovebox-stage', mount, options, tools.mount, ...toBind],
+      ...launcherArguments(
+        tools.bash,
+        [
+          { mountMemory: mount, options, with: tools.mount },
+          ...[...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
+        ],
+        `${mount}/${FIRST_ORDERS}`,
+      ),
     ],
-    // A group of its own: Ctrl-C is for us, who then end the run in good order.
-    { env: { PATH: '/usr/bin:/bin' }, cwd: '/', detached: true, stdio: ['pipe', 'pipe', 'pipe'] },
+    {
+      // Shown inside as /proc/1/environ.
+      env: { PATH: '/usr/bin:/bin' },
+      cwd: '/',
+      // A group of its own: Ctrl-C is for us, who then end the run in good order.
+      detached: true,
+      stdio: ['ignore', output.child.stdout, output.child.stderr, 'pipe', 'pipe'],
+    },
   );
-  // EPIPE: it ended before it was let go; what it said tells why.
-  helper.stdin.on('error', () => {});
-  const ended = new Promise<void>((resolve) => helper.once('close', () => resolve()));
-  const complaint = text(helper.stderr);
-  const timer = setTimeout(() => helper.kill('SIGKILL'), DEADLINE_MS);
+  const root = `/proc/${child.pid}/root${mount}`;
+  const launcher = new Launcher(child, output, `${root}/${FIRST_ORDERS}`);
+  const status = readStatus(launcher.status);
+  const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
   const opened: number[] = [];
   let folder: Folder | undefined;
   try {
-    // A helper that ends early closes its output, which is the answer too.
-    const answer = await firstChunk(helper.stdout, helper);
-    if (answer !== 'ready\n') throw stageFailed(await complaint);
-    folder = Folder.open(`/proc/${helper.pid}/root${mount}`);
+    const ready = await Promise.race([status.ready, launcher.exited.then(() => status.ready)]);
+    if (!ready) throw stageFailed((await status.failure) ?? '', await leftIn(output.stderr));
+    folder = Folder.open(root);
     const openNamespace = (name: string): number => {
-      const descriptor = openSync(`/proc/${helper.pid}/ns/${name}`, 'r');
+      const descriptor = openSync(`/proc/${child.pid}/ns/${name}`, 'r');
       opened.push(descriptor);
       return descriptor;
     };
@@ -115,7 +124,8 @@ export async function createStage({ tools, user, diskMb, prefixes }: StageSpec):
       mountNamespace: openNamespace('mnt'),
       ...(asRoot ? {} : { userNamespace: openNamespace('user') }),
       user,
-      bound: new Map(toBind.map((prefix, number) => [prefix, `${mount}/prefixes/${number}`])),
+      bound,
+      first: { launcher, status },
       close: closeOnce(folder, opened),
     };
     furnish(stage, asRoot);
@@ -123,11 +133,10 @@ export async function createStage({ tools, user, diskMb, prefixes }: StageSpec):
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
     folder?.close();
-    throw error;
+    await launcher.abandon();
+    throw notStarted(error);
   } finally {
     clearTimeout(timer);
-    helper.stdin.end();
-    await ended;
   }
 }
 
@@ -182,18 +191,10 @@ function closeOnce(folder: Folder, descriptors: readonly number[]): () => void {
   };
 }
 
-function firstChunk(stream: NodeJS.ReadableStream, helper: NodeJS.EventEmitter): Promise<string> {
-  return new Promise((resolve, reject) => {
-    stream.once('data', (chunk) => resolve(String(chunk)));
-    stream.once('end', () => resolve(''));
-    helper.once('error', reject);
-  });
-}
-
-function stageFailed(complaint: string): SandboxError {
+function stageFailed(reason: string, complaint: string): SandboxError {
   return new SandboxError(
     'SANDBOX_FAILED',
-    `Namespaces cannot be made here: ${complaint.trim() || 'no reason given'}`,
+    `Namespaces cannot be made here: ${[reason, complaint.trim()].filter(Boolean).join(': ') || 'no reason given'}`,
     {
       hint: 'Run: glovebox doctor',
       details: { stderr: complaint.slice(0, 2000) },

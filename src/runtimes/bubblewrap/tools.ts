@@ -14,8 +14,6 @@ export interface Tools {
   readonly nsenter: string;
   readonly mount: string;
   readonly prlimit: string;
-  /** Drops root's user id; needed only by root. */
-  readonly setpriv: string;
 }
 
 /** Why it does not work, and what to do. */
@@ -32,14 +30,13 @@ const PACKAGES = {
   nsenter: 'util-linux',
   mount: 'mount',
   prlimit: 'util-linux',
-  setpriv: 'util-linux',
 } as const;
 
 /** Finds the programs, or says which is missing and how to get it. */
 export async function findTools(): Promise<Tools | Missing> {
   const paths: Partial<Record<keyof typeof PACKAGES, string>> = {};
   for (const [name, packageName] of Object.entries(PACKAGES)) {
-    const path = await findExecutable(name);
+    const path = findExecutable(name);
     if (path === undefined) {
       return {
         reason: `${name === 'bwrap' ? 'bubblewrap (bwrap)' : name} is not installed.`,

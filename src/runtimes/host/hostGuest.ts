@@ -1,4 +1,4 @@
-import { SandboxError } from '../../errors.ts';
+import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Command, Enforced, FileEntry, Guest, GuestProcess } from '../runtime.ts';
 import type { HostInterpreter } from './interpreters.ts';
@@ -75,8 +75,9 @@ export abstract class HostGuest implements Guest {
   }
 }
 
-/** What is thrown when the operating system refuses to start a process. */
+/** What is thrown when the operating system refuses to start a process; an error of ours stays what it is. */
 export function notStarted(error: unknown): SandboxError {
+  if (isSandboxError(error)) return error;
   const tooLong = (error as NodeJS.ErrnoException).code === 'E2BIG';
   return tooLong
     ? new SandboxError('INPUT_INVALID', 'The arguments are too long for this system.', {

@@ -64,9 +64,7 @@ export async function findInterpreter(
   const { host } = findLanguage(language);
   const named = settings[language];
   const found =
-    named === undefined
-      ? await search(language, environment)
-      : await findExecutable(named, environment['PATH']);
+    named === undefined ? search(language, environment) : findExecutable(named, environment['PATH']);
   if (found === undefined) {
     throw new SandboxError(
       'LANGUAGE_UNAVAILABLE',
@@ -81,14 +79,14 @@ export async function findInterpreter(
   return { path, version, prefixes: await neededFolders(language, path, folders) };
 }
 
-async function search(language: LanguageName, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+function search(language: LanguageName, environment: NodeJS.ProcessEnv): string | undefined {
   const { candidates } = findLanguage(language).host;
   // The very Node that runs us is there without looking, and is the one that its user chose.
   if (language === 'javascript' && process.release.name === 'node') return process.execPath;
   const active = language === 'python' ? environment['VIRTUAL_ENV'] : undefined;
   const searchPath = [...(active ? [join(active, 'bin')] : []), environment['PATH'] ?? ''].join(':');
   for (const name of candidates) {
-    const found = await findExecutable(name, searchPath);
+    const found = findExecutable(name, searchPath);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LaunchStep, plainLaunch } from './launcher.ts';
+import { type LaunchStep, launcherArguments, ordersText } from './launcher.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -18,13 +18,17 @@ function launch(
   before = '',
   environment: Readonly<Record<string, string>> = {},
 ): { output: string; status: string } {
-  const status = join(folder, 'status');
-  const variables = join(folder, 'variables');
-  const { argv, environment: text } = plainLaunch('/bin/bash', steps, program, environment);
-  writeFileSync(variables, text);
+  const [status, orders, go] = ['status', 'orders', 'go'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(orders, ordersText({ steps, program, environment }));
+  writeFileSync(go, '\n');
+  const argv = launcherArguments('/bin/bash', [], orders);
   const output = execFileSync(
     '/bin/bash',
-    ['--norc', '-c', `${before} exec 3>"$0" 4<"$1"; shift; exec "$@"`, status, variables, ...argv],
+    ['--norc', '-c', `${before} exec 3>"$0" 4<"$1"; shift; exec "$@"`, status, go, ...argv],
     {
       env: {},
       // Without a socket as standard input, which bash takes for a remote shell's.
@@ -53,7 +57,7 @@ describe('the launcher', () => {
   });
 
   it('says that the program starts before it does', () => {
-    expect(launch([], ['/bin/true']).status).toBe('{"started":true}\n');
+    expect(launch([], ['/bin/true']).status).toBe('{"ready":true}\n{"started":true}\n');
   });
 
   it('hands over exactly the variables that were given, whatever bash makes of their names', () => {
@@ -114,6 +118,8 @@ describe('the launcher', () => {
 
   it('gives up with a reason when a step fails', () => {
     expect(() => launch([{ joinCgroup: '/nonexistent/cgroup.procs' }], ['/bin/true'])).toThrow();
-    expect(readFileSync(join(folder, 'status'), 'utf8')).toBe('{"failed":"could not enter a cgroup"}\n');
+    expect(readFileSync(join(folder, 'status'), 'utf8')).toBe(
+      '{"ready":true}\n{"failed":"could not enter a cgroup"}\n',
+    );
   });
 });

@@ -1,19 +1,25 @@
 /**
  * The last thing that runs before a program: a few lines of bash that do what `node:child_process` cannot.
- * They close every inherited descriptor, enter the cgroups and set the limits, and then become the program.
+ * They close every inherited descriptor, and then wait for orders: which cgroups to enter, which limits to
+ * set and which program to become. Everything else about a sandbox can be made while bash starts.
  */
+import { SandboxError } from '../../errors.ts';
 
 /** Where the launcher reports, and where bubblewrap goes on reporting. */
 export const STATUS_FD = 3;
 
-/** Where the launcher reads the program's variables. */
-export const ENVIRONMENT_FD = 4;
+/** Where the launcher is told that its orders are written; it ends when we do. */
+export const ORDERS_FD = 4;
 
 /** One thing to do before the program starts. */
 export type LaunchStep =
   | { readonly joinCgroup: string }
   | { readonly limit: RlimitName; readonly value: number }
   | { readonly openFile: string; readonly as: number }
+  /** Mounts a file system in memory, with what `mount` takes as options; the first step, or none. */
+  | { readonly mountMemory: string; readonly options: string; readonly with: string }
+  /** Shows a folder in another place, which is made. */
+  | { readonly bind: string; readonly at: string; readonly with: string }
   /**
    * Standard input is a socket: a pipe is put in its place, with a process that fills it. `owner` (`uid:gid`,
    * empty for ourselves) is who may open `/dev/stdin` again.
@@ -31,21 +37,43 @@ const ULIMIT_OPTION = {
 
 export type RlimitName = keyof typeof ULIMIT_OPTION;
 
+/** What to become, and what to do before. */
+export interface Orders {
+  readonly steps: readonly LaunchStep[];
+  readonly program: readonly string[];
+  /**
+   * The program's variables, where the launcher becomes the program itself; it then says that it does. They
+   * are not on any command line, where other users of the host could read them.
+   */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /**
- * A constant text: all that varies comes in as arguments. A limit that cannot be raised to the wanted value
- * because the host's own is lower already holds more than was wanted.
+ * A constant text: all that varies comes in as arguments and, quoted, in the orders. A limit that cannot be
+ * raised to the wanted value because the host's own is lower already holds more than was wanted.
  */
 const SCRIPT = `
 fail() { printf '{"failed":"%s"}\\n' "$1" >&3; exit 125; }
-environment=
-[ "$1" = environment ] && environment=4
+glovebox_environment() { :; }
+glovebox_mount=
+if [ "$1" = memory ]; then
+  "$2" -t tmpfs -o "$3" glovebox "$4" & glovebox_mount=$!
+  shift 4
+fi
 [ -e /dev/fd/0 ] || fail "/dev/fd is missing, so that nothing tells what is open"
 for glovebox_fd in /dev/fd/*; do
   glovebox_fd=\${glovebox_fd##*/}
-  case $glovebox_fd in 0|1|2|3|$environment) ;; *) eval "exec $glovebox_fd>&-" ;; esac
+  case $glovebox_fd in 0|1|2|3|4) ;; *) eval "exec $glovebox_fd>&-" ;; esac
 done
+[ -z "$glovebox_mount" ] || wait "$glovebox_mount" || fail "could not mount a file system"
 while [ "$1" != -- ]; do
   case $1 in
+    bind) mkdir -p "$4" && "$2" --bind "$3" "$4" || fail "could not show a folder"; shift 4 ;;
+    orders)
+      printf '{"ready":true}\\n' >&3
+      IFS= read -r glovebox_fd <&4 || exit 0
+      exec 4<&-
+      . "$2" ;;
     cgroup) echo 0 >"$2" || fail "could not enter a cgroup"; shift 2 ;;
     limit)
       ulimit "$2" "$3" 2>/dev/null || [ "$(ulimit -H "$2")" -le "$3" ] || fail "could not set ulimit $2"
@@ -58,80 +86,66 @@ while [ "$1" != -- ]; do
       exec 9<&-
       [ -z "$2" ] || chown "$2" /dev/fd/0 || fail "could not hand standard input over"
       shift 2 ;;
-    environment) shift ;;
     status) printf '{"started":true}\\n' >&3; exec 3>&-; shift ;;
     *) fail "unknown step" ;;
   esac
 done
 shift
-if [ -n "$environment" ]; then
-  while IFS= read -r -d '' glovebox_fd <&4; do export "$glovebox_fd"; done
-  exec 4<&-
-fi
+glovebox_environment
 exec "$@"
 `;
 
 /**
- * The command line that does the steps and then becomes `program`, which reports on descriptor 3 itself.
- * Pure.
+ * The command line of a launcher that does `steps` at once, says that it is ready and then waits for the orders
+ * in `file`. Pure.
  */
-export function launcherArguments(
-  bash: string,
-  steps: readonly LaunchStep[],
-  program: readonly string[],
-): string[] {
-  return [...beginning(bash), ...steps.flatMap(stepArguments), '--', ...program];
-}
-
-/** A launch for which the launcher says that the program starts, and hands over its variables. */
-export interface PlainLaunch {
-  readonly argv: readonly string[];
-  /** To be written to descriptor 4; on the command line other users of the host could read it. */
-  readonly environment: string;
+export function launcherArguments(bash: string, steps: readonly LaunchStep[], file: string): string[] {
+  // Neither start-up files nor functions and options from the environment.
+  const beginning = [bash, '--norc', '--noprofile', '-p', '-c', SCRIPT, 'glovebox'];
+  return [...beginning, ...steps.flatMap(stepArguments), 'orders', file];
 }
 
 /**
- * The same for a program without bubblewrap. Its variables come last, when everything is held: a library that
- * they preload, or an option for bash in them, would otherwise come first. Pure.
+ * The orders as text for bash. The program's variables come last, when everything is held: a library that they
+ * preload, or an option for bash in them, would otherwise come first. Pure; throws `INPUT_INVALID` for a NUL.
  */
-export function plainLaunch(
-  bash: string,
-  steps: readonly LaunchStep[],
-  program: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): PlainLaunch {
+export function ordersText({ steps, program, environment }: Orders): string {
+  const before = steps.flatMap(stepArguments);
+  if (environment === undefined) return `set -- ${quoted([...before, '--', ...program])}\n`;
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const isOfBash = (assignment: string): boolean => OF_BASH.test(assignment) || !IDENTIFIER.test(assignment);
-  return {
-    argv: [
-      ...beginning(bash),
-      'environment',
-      ...steps.flatMap(stepArguments),
-      ...['status', '--', '/usr/bin/env', '-u', 'SHLVL', '-u', 'OLDPWD', '-u', '_'],
-      ...assignments.filter(isOfBash),
-      ...program,
-    ],
-    environment: assignments
-      .filter((assignment) => !isOfBash(assignment))
-      .map((assignment) => `${assignment}\0`)
-      .join(''),
-  };
+  const exported = assignments.filter((assignment) => !isOfBash(assignment));
+  const words = [
+    ...[...before, 'status', '--', '/usr/bin/env', '-u', 'SHLVL', '-u', 'OLDPWD', '-u', '_'],
+    ...[...assignments.filter(isOfBash), ...program],
+  ];
+  const exports = exported.length === 0 ? ':' : `export ${quoted(exported)}`;
+  return `set -- ${quoted(words)}\nglovebox_environment() { ${exports}; }\n`;
 }
 
 const IDENTIFIER = /^[A-Za-z_]\w*=/;
 
 /** Variables that bash would not take as they are: its own, and those of the locale, which it tries to follow. */
 const OF_BASH =
-  /^(?:BASH\w*|COMP_\w*|DIRSTACK|E?UID|EPOCH\w*|FUNCNAME|GROUPS|HIST\w*|IFS|LANG|LANGUAGE|LC_\w*|LINENO|OLDPWD|OPT\w*|PIPESTATUS|POSIXLY_CORRECT|PPID|PS\d|S?RANDOM|SECONDS|SHELLOPTS|SHLVL|_|environment|glovebox_fd)=/;
+  /^(?:BASH\w*|COMP_\w*|DIRSTACK|E?UID|EPOCH\w*|FUNCNAME|GROUPS|HIST\w*|IFS|LANG|LANGUAGE|LC_\w*|LINENO|OLDPWD|OPT\w*|PIPESTATUS|POSIXLY_CORRECT|PPID|PS\d|S?RANDOM|SECONDS|SHELLOPTS|SHLVL|_|glovebox_\w+)=/;
 
-function beginning(bash: string): string[] {
-  // Neither start-up files nor functions and options from the environment.
-  return [bash, '--norc', '--noprofile', '-p', '-c', SCRIPT, 'glovebox'];
+/** Words that bash reads back exactly as they are. */
+function quoted(words: readonly string[]): string {
+  return words.map(quote).join(' ');
+}
+
+function quote(word: string): string {
+  if (!word.includes('\0')) return `'${word.replaceAll("'", "'\\''")}'`;
+  throw new SandboxError('INPUT_INVALID', 'A variable or an argument holds a NUL character.', {
+    hint: 'Leave it out.',
+  });
 }
 
 function stepArguments(step: LaunchStep): string[] {
   if ('joinCgroup' in step) return ['cgroup', step.joinCgroup];
   if ('limit' in step) return ['limit', ULIMIT_OPTION[step.limit], String(step.value)];
   if ('pipeInputFor' in step) return ['input', step.pipeInputFor];
+  if ('mountMemory' in step) return ['memory', step.with, step.options, step.mountMemory];
+  if ('bind' in step) return ['bind', step.with, step.bind, step.at];
   return ['open', String(step.as), step.openFile];
 }

@@ -9,8 +9,11 @@ const PATTERN = /^glovebox-(\d+)-(\d+)-(\d+)-[A-Za-z0-9]+$/;
 
 /** `glovebox-<pid namespace>-<pid>-<start time>-<id>`; the id is letters and digits. */
 export function ownedName(id: string): string {
-  return `glovebox-${pidNamespace()}-${process.pid}-${readStat(process.pid)?.startTime ?? 0}-${id}`;
+  ownPrefix ??= `glovebox-${pidNamespace()}-${process.pid}-${readStat(process.pid)?.startTime ?? 0}`;
+  return `${ownPrefix}-${id}`;
 }
+
+let ownPrefix: string | undefined;
 
 /** True for a name that `ownedName` made in a process that no longer exists. */
 export function isAbandoned(name: string): boolean {

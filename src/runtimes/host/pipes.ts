@@ -7,15 +7,16 @@ import {
   constants,
   fchmodSync,
   fchownSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
   unlinkSync,
 } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
@@ -26,7 +27,8 @@ import { PipeSource } from './pipeSource.ts';
  * Standard output and error are true pipes: what `node:child_process` calls a pipe is a socket, and a program
  * cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
  *
- * Nothing of them stays in the file system: names are removed before this resolves.
+ * Node cannot make a pipe. A helper program makes FIFOs, several at once, as starting it takes longer than
+ * what it does; they are opened, and their names removed, before anybody gets one. Each serves one program.
  */
 
 /** Who may open `/dev/stdout` again inside, where that is not us. */
@@ -35,7 +37,7 @@ export interface StreamOwner {
   readonly gid: number;
 }
 
-/** Standard output and error. They depend on nothing else, so that they can be made before they are needed. */
+/** Standard output and error of one program. */
 export interface OutputPipes {
   readonly stdout: ByteSource;
   readonly stderr: ByteSource;
@@ -46,39 +48,87 @@ export interface OutputPipes {
   destroy(): void;
 }
 
-export async function createOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
-  return inPrivateFolder(['stdout', 'stderr'], (opened) => {
-    const openEnds = (name: string): { read: number; write: number } => {
-      // The reading end first: opening a FIFO for writing waits, or fails, without one.
-      const read = opened.open(name, constants.O_RDONLY | constants.O_NONBLOCK);
-      reownable(read, owner);
-      return { read, write: opened.open(name, constants.O_WRONLY) };
-    };
-    const output = openEnds('stdout');
-    const errors = openEnds('stderr');
-    // Only now that nothing can fail any more: a source owns its descriptor.
-    const stdout = new PipeSource(output.read);
-    const stderr = new PipeSource(errors.read);
-    const closeChildEnds = once(() => {
-      closeSync(output.write);
-      closeSync(errors.write);
-    });
-    return {
-      stdout,
-      stderr,
-      child: { stdout: output.write, stderr: errors.write },
-      closeChildEnds,
-      destroy() {
-        closeChildEnds();
-        stdout.destroy();
-        stderr.destroy();
-      },
-    };
-  });
+interface Pipe {
+  readonly read: number;
+  readonly write: number;
 }
 
-interface Opened {
-  open(name: string, flags: number): number;
+/** How many are made at once, and how few may be left before more are made. */
+const BATCH = 16;
+const LOW = 4;
+
+/** Made, and nobody's yet. */
+const ready: Pipe[] = [];
+let making: Promise<void> | undefined;
+
+/** How many descriptors the pipes hold that are nobody's yet. */
+export function descriptorsInStock(): number {
+  return 2 * ready.length;
+}
+
+/** Sees to it that there will be pipes soon; to be called as early as it is known that some will be needed. */
+export function prepareOutputPipes(): void {
+  // Whoever takes them hears of a failure, and tries anew.
+  if (ready.length < LOW) makeMore().catch(() => {});
+}
+
+export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
+  const output = await takePipe(owner);
+  const errors = await takePipe(owner).catch((error) => {
+    closePipe(output);
+    throw error;
+  });
+  prepareOutputPipes();
+  // Only now that nothing can fail any more: a source owns its descriptor.
+  const stdout = new PipeSource(output.read);
+  const stderr = new PipeSource(errors.read);
+  const closeChildEnds = once(() => {
+    closeSync(output.write);
+    closeSync(errors.write);
+  });
+  return {
+    stdout,
+    stderr,
+    child: { stdout: output.write, stderr: errors.write },
+    closeChildEnds,
+    destroy() {
+      closeChildEnds();
+      stdout.destroy();
+      stderr.destroy();
+    },
+  };
+}
+
+async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {
+  for (;;) {
+    const pipe = ready.pop();
+    if (pipe === undefined) {
+      await makeMore();
+      continue;
+    }
+    try {
+      if (owner) fchownSync(pipe.read, owner.uid, owner.gid);
+      return pipe;
+    } catch (error) {
+      closePipe(pipe);
+      throw new SandboxError(
+        'SANDBOX_FAILED',
+        `Nothing can be given to user ${owner?.uid} here: ${(error as Error).message}`,
+        { hint: 'In a container, map a whole range of user ids, or run as an ordinary user.', cause: error },
+      );
+    }
+  }
+}
+
+function makeMore(): Promise<void> {
+  making ??= makePipes(BATCH)
+    .then((pipes) => {
+      ready.push(...pipes);
+    })
+    .finally(() => {
+      making = undefined;
+    });
+  return making;
 }
 
 /**
@@ -89,25 +139,18 @@ export function pipeFolder(): string {
   return isWritable('/dev/shm') ? '/dev/shm' : tmpdir();
 }
 
-/** Makes FIFOs in a folder that only we can enter, lets `use` open them, and removes the folder. */
-async function inPrivateFolder<T>(
-  fifos: readonly string[],
-  use: (opened: Opened) => T | Promise<T>,
-): Promise<T> {
+/** Makes FIFOs in a folder that only we can enter, opens both ends of each, and removes the folder. */
+async function makePipes(count: number): Promise<Pipe[]> {
   const parent = pipeFolder();
-  const folder = await mkdtemp(join(parent, ownedName('pipes')));
-  const descriptors = new Set<number>();
+  const folder = mkdtempSync(join(parent, ownedName('pipes')));
+  const pipes: Pipe[] = [];
   try {
-    await makeFifos(fifos.map((name) => join(folder, name)));
-    return await use({
-      open(name, flags) {
-        const descriptor = openSync(join(folder, name), flags);
-        descriptors.add(descriptor);
-        return descriptor;
-      },
-    });
+    const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)));
+    await makeFifos(folder, paths);
+    for (const path of paths) pipes.push(openPipe(path));
+    return pipes;
   } catch (error) {
-    for (const descriptor of descriptors) closeSync(descriptor);
+    pipes.forEach(closePipe);
     throw error;
   } finally {
     // The folder's own name tells our process id: what was opened is removed from beside it, under another name.
@@ -120,6 +163,23 @@ async function inPrivateFolder<T>(
   }
 }
 
+function openPipe(path: string): Pipe {
+  // The reading end first: opening a FIFO for writing waits, or fails, without one.
+  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    fchmodSync(read, 0o600);
+    return { read, write: openSync(path, constants.O_WRONLY) };
+  } catch (error) {
+    closeSync(read);
+    throw error;
+  }
+}
+
+function closePipe({ read, write }: Pipe): void {
+  closeSync(read);
+  closeSync(write);
+}
+
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK | constants.X_OK);
@@ -130,13 +190,8 @@ function isWritable(path: string): boolean {
   }
 }
 
-function reownable(descriptor: number, owner: StreamOwner | undefined): void {
-  fchmodSync(descriptor, 0o600);
-  if (owner) fchownSync(descriptor, owner.uid, owner.gid);
-}
-
-async function makeFifos(paths: readonly string[]): Promise<void> {
-  const program = await findExecutable('mkfifo');
+async function makeFifos(folder: string, paths: readonly string[]): Promise<void> {
+  const program = findExecutable('mkfifo');
   if (program === undefined) {
     throw new SandboxError(
       'SANDBOX_FAILED',
@@ -150,10 +205,23 @@ async function makeFifos(paths: readonly string[]): Promise<void> {
   const child = spawn(program, ['-m', '600', '--', ...paths], { env: {}, stdio: 'ignore', detached: true });
   const [code] = await onceEvent(child, 'exit');
   if (code !== 0) {
-    throw new SandboxError('SANDBOX_FAILED', `No pipes can be made in ${dirname(paths[0] ?? '')}.`, {
+    throw new SandboxError('SANDBOX_FAILED', `No pipes can be made in ${folder}.`, {
       hint: 'Let this user write there.',
     });
   }
+}
+
+/** What was written to a stream so far, for a message about a program that did not start. */
+export async function leftIn(stream: ByteSource): Promise<string> {
+  let text = '';
+  const read = async (): Promise<void> => {
+    for await (const chunk of stream) {
+      text += Buffer.from(chunk).toString('utf8');
+      if (text.length > 4000) break;
+    }
+  };
+  await Promise.race([read().catch(() => {}), delay(200, undefined, { ref: false })]);
+  return text.trim();
 }
 
 function once(action: () => void): () => void {

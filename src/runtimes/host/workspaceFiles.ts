@@ -14,6 +14,7 @@ import {
   type Stats,
   unlinkSync,
   write,
+  writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
@@ -77,9 +78,7 @@ export class WorkspaceFiles {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
       const file = openSync(folder.entry(temporary), flags, 0o600);
       try {
-        for (let length = 0; length < data.byteLength; ) {
-          length += (await writePart(file, data, length)).bytesWritten;
-        }
+        for (let length = 0; length < data.byteLength; ) length += await writePart(file, data, length);
         fchmodSync(file, 0o644);
         if (this.#owner) fchownSync(file, this.#owner.uid, this.#owner.gid);
         // Replaces a link or a FIFO of that name instead of going through it.
@@ -163,11 +162,19 @@ export class WorkspaceFiles {
 
 /** Content may be large and goes through a thread; everything else is a matter of microseconds. */
 const readPart = promisify(read);
-const writePart = promisify(write) as (
+const writeLarge = promisify(write) as (
   file: number,
   data: Uint8Array,
   offset: number,
 ) => Promise<{ bytesWritten: number }>;
+
+/** What is written faster than a thread is woken. */
+const SMALL_BYTES = 64 * 1024;
+
+async function writePart(file: number, data: Uint8Array, offset: number): Promise<number> {
+  if (data.byteLength <= SMALL_BYTES) return writeSync(file, data, offset);
+  return (await writeLarge(file, data, offset)).bytesWritten;
+}
 
 function typeOf(status: Stats): FileEntry['type'] {
   if (status.isFile()) return 'file';

@@ -44,7 +44,7 @@ export function local({
           fix: 'Use WSL 2, where Glovebox works as on any Linux.',
         };
       }
-      const capabilities = plainCapabilities(host, (await findExecutable('bash')) !== undefined);
+      const capabilities = plainCapabilities(host, findExecutable('bash') !== undefined);
       return {
         available: true,
         version: 'plain process',

@@ -3,9 +3,19 @@
  * a security boundary, and `enforced` says so. It keeps its working folder apart, its environment, its
  * descriptors and, as far as it can, its processes.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -16,21 +26,16 @@ import { findExecutable } from '../host/executables.ts';
 import { startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { Folder } from '../host/folder.ts';
 import { HostGuest, notStarted } from '../host/hostGuest.ts';
+import { openInput, prepareInput } from '../host/input.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
-import {
-  ENVIRONMENT_FD,
-  type LaunchStep,
-  type PlainLaunch,
-  plainLaunch,
-  STATUS_FD,
-} from '../host/launcher.ts';
+import { Launcher } from '../host/launch.ts';
+import { type LaunchStep, launcherArguments } from '../host/launcher.ts';
 import { isAbandoned, ownedName } from '../host/owner.ts';
-import { pipeFolder } from '../host/pipes.ts';
+import { type OutputPipes, pipeFolder, takeOutputPipes } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
 import { isRunning, readStat, sendSignal } from '../host/procfs.ts';
 import { removeTree } from '../host/removeTree.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
-import { type StandardStreams, StreamSupply } from '../host/streams.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 
@@ -61,13 +66,18 @@ export function plainCapabilities(cgroups: CgroupHost | undefined, launcher: boo
 
 /** Makes the folder, and the cgroup where there can be one. */
 export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions): Promise<Guest> {
-  const bash = await findExecutable('bash');
+  const bash = findExecutable('bash');
   const capabilities = plainCapabilities(options.cgroups, bash !== undefined);
   if (bash !== undefined) options.cgroups?.hurry();
-  const streams = new StreamSupply();
+  const output = await takeOutputPipes();
   const home = mkdtempSync(join(tmpdir(), ownedName('box')));
+  let first: Launcher | undefined;
   try {
-    for (const name of ['workspace', 'tmp']) mkdirSync(join(home, name), { mode: 0o700 });
+    mkdirSync(join(home, 'workspace'), { mode: 0o700 });
+    // Bash starts while the rest is made.
+    if (bash !== undefined) first = startLauncher(bash, home, output, undefined);
+    else output.destroy();
+    mkdirSync(join(home, 'tmp'), { mode: 0o700 });
     const folder = Folder.open(join(home, 'workspace'));
     const { memoryMb, processes, cpu } = spec.policy.limits;
     const cgroup =
@@ -78,11 +88,32 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
             processes: processes.value,
             ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
           });
-    return new PlainGuest({ spec, options, home, folder, cgroup, bash, capabilities, streams });
+    return new PlainGuest({ spec, options, home, folder, cgroup, bash, first, capabilities });
   } catch (error) {
-    await streams.close();
+    await first?.abandon();
+    output.destroy();
     await removeTree(home);
     throw error;
+  }
+}
+
+function startLauncher(bash: string, home: string, output: OutputPipes, stdin: Command['stdin']): Launcher {
+  const orders = join(home, `orders-${randomUUID()}`);
+  const [file = '', ...args] = launcherArguments(bash, [], orders);
+  try {
+    const child = spawn(file, args, {
+      cwd: join(home, 'workspace'),
+      env: {},
+      // A session of its own: no controlling terminal, and one group to signal.
+      detached: true,
+      stdio: [
+        stdin === 'stream' ? 'pipe' : 'ignore',
+        ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const],
+      ],
+    });
+    return new Launcher(child, output, orders);
+  } catch (error) {
+    throw notStarted(error);
   }
 }
 
@@ -113,8 +144,9 @@ interface PlainParts {
   readonly folder: Folder;
   readonly cgroup: Cgroup | undefined;
   readonly bash: string | undefined;
+  /** Started already, to become the first program. */
+  readonly first: Launcher | undefined;
   readonly capabilities: Capabilities;
-  readonly streams: StreamSupply;
 }
 
 /** A program that runs, or has already ended. */
@@ -122,8 +154,9 @@ interface Started {
   readonly pid: number;
   /** With the pid it names this process for good. */
   readonly startTime: string;
-  readonly exited: Promise<[number | null, NodeJS.Signals | null]>;
-  readonly input: ReturnType<StandardStreams['handOver']>;
+  readonly exited: Launcher['exited'];
+  readonly stdin?: Writable;
+  readonly output: OutputPipes;
 }
 
 class PlainGuest extends HostGuest {
@@ -131,11 +164,13 @@ class PlainGuest extends HostGuest {
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   readonly #parts: PlainParts;
+  #first: Launcher | undefined;
 
   constructor(parts: PlainParts) {
     const workspace = join(parts.home, 'workspace');
     super(new WorkspaceFiles(parts.folder, workspace));
     this.#parts = parts;
+    this.#first = parts.first;
     this.workspace = workspace;
     this.environment = {
       PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
@@ -152,18 +187,14 @@ class PlainGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { cgroup } = this.#parts;
+    const { bash, cgroup } = this.#parts;
     await cgroup?.settle();
-    const streams = await this.#parts.streams.take(command.stdin, this.#parts.home);
     const figures = startCounting(cgroup);
-    let started: Started;
-    try {
-      started = await this.#launch(command, streams);
-    } catch (error) {
-      streams.destroy();
-      throw error;
-    }
-    const { pid, startTime, exited, input } = started;
+    const argv = this.#resolve(command);
+    const started = await (bash === undefined
+      ? this.#spawnBare({ ...command, argv })
+      : this.#launch({ ...command, argv }, bash));
+    const { pid, startTime, exited, stdin, output } = started;
     const end = async (): Promise<Exit> => {
       const [code, signal] = await exited;
       await this.#endTree(started);
@@ -172,9 +203,9 @@ class PlainGuest extends HostGuest {
       return { code: final, outOfMemory: wasOutOfMemory(final, counted), ...counted };
     };
     return {
-      ...input,
-      stdout: streams.stdout,
-      stderr: streams.stderr,
+      ...(stdin === undefined ? {} : { stdin }),
+      stdout: output.stdout,
+      stderr: output.stderr,
       exit: end(),
       kill: async (signal) => {
         // The number may be somebody else's by now.
@@ -185,65 +216,82 @@ class PlainGuest extends HostGuest {
   }
 
   protected async release(): Promise<void> {
+    await this.#first?.abandon();
     await this.#parts.cgroup?.remove();
-    await this.#parts.streams.close();
     this.#parts.folder.close();
     await removeTree(this.#parts.home);
   }
 
-  async #launch(command: Command, streams: StandardStreams): Promise<Started> {
-    const { bash, cgroup } = this.#parts;
-    const program = await this.#resolve(command);
-    const launch: PlainLaunch =
-      bash === undefined
-        ? { argv: withoutLauncher(program), environment: '' }
-        : plainLaunch(
-            bash,
-            [
-              ...streams.steps,
-              ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-              ...this.#limits(),
-            ],
-            program,
-            command.env,
-          );
-    const [file = '', ...args] = launch.argv;
-    let child: ChildProcess;
+  async #launch(command: Command, bash: string): Promise<Started> {
+    const { home, cgroup } = this.#parts;
+    const launcher = await this.#takeLauncher(bash, command.stdin);
+    const { child, exited, output } = launcher;
     try {
-      child = spawn(file, args, {
-        cwd: this.workspace,
-        env: bash === undefined ? { ...command.env } : {},
-        // A session of its own: no controlling terminal, and one group to signal.
-        detached: true,
-        stdio: [...streams.stdio, ...(bash === undefined ? [] : ['pipe' as const, 'pipe' as const])],
+      const input = prepareInput(command.stdin, { here: home, there: home }, undefined);
+      launcher.give({
+        steps: [
+          ...input.steps,
+          ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+          ...this.#limits(),
+        ],
+        program: command.argv,
+        environment: command.env,
       });
+      const { pid } = child;
+      if (pid === undefined) throw (await once(child, 'error'))[0];
+      const startTime = readStat(pid)?.startTime ?? '';
+      await launched(launcher.status);
+      launcher.removeOrders();
+      if (input.file !== undefined) rmSync(input.file);
+      return { pid, startTime, exited, output, ...(child.stdin === null ? {} : { stdin: child.stdin }) };
     } catch (error) {
+      await launcher.abandon();
       throw notStarted(error);
     }
-    // Listened to from the very start: a short program has ended before anything else is known of it.
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    exited.catch(() => {});
-    const input = streams.handOver(child);
-    const { pid } = child;
-    if (pid === undefined) {
-      const [error] = await once(child, 'error');
+  }
+
+  async #takeLauncher(bash: string, stdin: Command['stdin']): Promise<Launcher> {
+    const first = this.#first;
+    // It was started without anything to read from.
+    if (first === undefined || stdin === 'stream') {
+      return startLauncher(bash, this.#parts.home, await takeOutputPipes(), stdin);
+    }
+    this.#first = undefined;
+    return first;
+  }
+
+  /** Without bash there are no limits, and nothing closes what we inherited ourselves. */
+  async #spawnBare({ argv, env, stdin }: Command): Promise<Started> {
+    refuseInheritable();
+    const output = await takeOutputPipes();
+    const input =
+      stdin === undefined ? 'ignore' : stdin === 'stream' ? 'pipe' : openInput(stdin, this.#parts.home);
+    try {
+      const [file = '', ...args] = argv;
+      const child = spawn(file, args, {
+        cwd: this.workspace,
+        env: { ...env },
+        detached: true,
+        stdio: [input, output.child.stdout, output.child.stderr],
+      });
+      const exited = once(child, 'exit') as Launcher['exited'];
+      exited.catch(() => {});
+      output.closeChildEnds();
+      const { pid } = child;
+      if (pid === undefined) throw (await once(child, 'error'))[0];
+      const startTime = readStat(pid)?.startTime ?? '';
+      return { pid, startTime, exited, output, ...(child.stdin === null ? {} : { stdin: child.stdin }) };
+    } catch (error) {
+      output.destroy();
       throw notStarted(error);
+    } finally {
+      if (typeof input === 'number') closeSync(input);
     }
-    const startTime = readStat(pid)?.startTime ?? '';
-    if (bash !== undefined) {
-      const variables = child.stdio[ENVIRONMENT_FD] as Writable;
-      // EPIPE: the launcher has given up, and says why on its status.
-      variables.on('error', () => {});
-      variables.end(launch.environment);
-      await launched(child.stdio[STATUS_FD] as Readable);
-    }
-    return { pid, startTime, exited, input };
   }
 
   /** A name without a folder is looked up here: after the launcher, failing to start would be a program's exit. */
-  async #resolve({ argv: [file, ...args], env }: Command): Promise<string[]> {
-    const found = await findExecutable(file, env['PATH']);
-    return [found ?? file, ...args];
+  #resolve({ argv: [file, ...args], env }: Command): Command['argv'] {
+    return [findExecutable(file, env['PATH']) ?? file, ...args];
   }
 
   /** A cgroup knows all of its processes; without one they have to be looked for. */
@@ -277,10 +325,10 @@ async function launched(status: Readable): Promise<void> {
   );
 }
 
-/** Without bash nothing can close what we inherited ourselves, so there must be nothing. */
-function withoutLauncher(program: string[]): string[] {
+/** Throws when this process holds descriptors that a program of its own would inherit. */
+function refuseInheritable(): void {
   const leaking = inheritableDescriptors();
-  if (leaking.length === 0) return program;
+  if (leaking.length === 0) return;
   throw new SandboxError(
     'SANDBOX_FAILED',
     `Descriptors ${leaking.join(', ')} of this process would be inherited by the program.`,
