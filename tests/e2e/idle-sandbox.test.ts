@@ -73,6 +73,22 @@ for (const [way, needs, isolation] of WAYS) {
       }
     });
 
+    it('still runs programs when somebody has killed the process that waits', async () => {
+      process.env['SANDBOX_LOCAL_ISOLATION'] = isolation;
+      try {
+        const before = childrenOf(process.pid);
+        await using sandbox = await createSandbox({ cwd: folder });
+        const waiting = childrenOf(process.pid).filter((pid) => !before.includes(pid));
+        expect(waiting).toHaveLength(1);
+        for (const pid of waiting) process.kill(pid, 'SIGKILL');
+        await eventually('it is gone', () => !waiting.some(isThere));
+        const result = await sandbox.execute('print(1)');
+        expect(result).toMatchObject({ ok: true, stdout: '1\n' });
+      } finally {
+        delete process.env['SANDBOX_LOCAL_ISOLATION'];
+      }
+    });
+
     it('refuses what no program can be given, runs nothing and works afterwards', async () => {
       process.env['SANDBOX_LOCAL_ISOLATION'] = isolation;
       try {
@@ -119,6 +135,10 @@ function parentOf(pid: number): number | undefined {
   const stat = read(`${pid}/stat`);
   const parent = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
   return parent === undefined ? undefined : Number(parent);
+}
+
+function isThere(pid: number): boolean {
+  return read(`${pid}/stat`) !== '';
 }
 
 function isAlive(pid: number): boolean {

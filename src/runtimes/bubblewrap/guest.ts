@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -21,8 +20,8 @@ import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { bubblewrapArguments, type HostView, WRITABLE } from './arguments.ts';
 import { readHostView, readNetworkFiles } from './hostView.ts';
-import type { SandboxUser, Stage } from './stage.ts';
-import { readStatus, type Status } from './status.ts';
+import { LAUNCHER_ENVIRONMENT, type SandboxUser, type Stage, type Waiting } from './stage.ts';
+import { readStatus } from './status.ts';
 import type { Tools } from './tools.ts';
 
 /** Descriptors of the program that is being started; all are closed before the guest's program runs. */
@@ -61,7 +60,7 @@ export class BubblewrapGuest extends HostGuest {
   readonly enforced: Enforced;
   readonly #parts: BubblewrapParts;
   readonly #workspaceFolder: Folder;
-  #first: Stage['first'] | undefined;
+  #first: Waiting | undefined;
   #host: HostView | undefined;
 
   private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
@@ -96,20 +95,20 @@ export class BubblewrapGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { cgroup } = this.#parts;
+    const { cgroup, stage } = this.#parts;
     this.#refuseEarlyCode(command);
-    const { launcher, status } = await this.#takeLauncher(command.stdin);
+    const { launcher, status, orders } = await this.#takeLauncher(command.stdin);
     const { output, exited } = launcher;
     const figures = startCounting(cgroup);
     let initPid: number | undefined;
     try {
       const files = this.#prepareFiles(command);
       try {
-        launcher.give(this.#orders(command, files));
+        launcher.give(this.#orders(command, files), stage.folder.entry(orders));
         initPid = await status.started;
       } finally {
         files.remove();
-        launcher.removeOrders();
+        rmSync(stage.folder.entry(orders), { force: true });
       }
     } catch (error) {
       await launcher.abandon();
@@ -176,47 +175,34 @@ export class BubblewrapGuest extends HostGuest {
   }
 
   /** The process that made the stage for the first program, a new one in the stage for a later one. */
-  async #takeLauncher(stdin: Command['stdin']): Promise<{ launcher: Launcher; status: Status }> {
+  async #takeLauncher(stdin: Command['stdin']): Promise<Waiting> {
     const first = this.#first;
     // It was started without anything to read from.
-    if (first === undefined || stdin === 'stream') return this.#enterStage(stdin);
+    if (!first?.launcher.isWaiting || stdin === 'stream') return this.#enterStage(stdin);
     this.#first = undefined;
     return first;
   }
 
-  async #enterStage(stdin: Command['stdin']): Promise<{ launcher: Launcher; status: Status }> {
+  async #enterStage(stdin: Command['stdin']): Promise<Waiting> {
     const { tools, stage } = this.#parts;
-    const output = await takeOutputPipes(ownerOtherThanUs(stage.user));
-    const name = `orders-${randomUUID()}`;
-    try {
-      const child = spawn(
+    const { mountNamespace, userNamespace } = stage;
+    const orders = `orders-${randomUUID()}`;
+    const launcher = Launcher.start({
+      argv: [
         tools.nsenter,
-        [
-          ...(stage.userNamespace === undefined
-            ? []
-            : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
-          `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
-          ...launcherArguments(tools.bash, [], `${stage.mount}/${name}`),
-        ],
-        {
-          // Shown inside as /proc/1/environ.
-          env: { PATH: '/usr/bin:/bin' },
-          cwd: '/',
-          // A group of its own: Ctrl-C is for us, who then end the run in good order.
-          detached: true,
-          stdio: [
-            ...[stdin === 'stream' ? ('pipe' as const) : ('ignore' as const)],
-            ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const],
-            ...[stage.mountNamespace, stage.userNamespace ?? ('ignore' as const)],
-          ],
-        },
-      );
-      const launcher = new Launcher(child, output, stage.folder.entry(name));
-      return { launcher, status: readStatus(launcher.status) };
-    } catch (error) {
-      output.destroy();
-      throw notStarted(error);
-    }
+        ...(userNamespace === undefined
+          ? []
+          : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
+        `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
+        ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`),
+      ],
+      cwd: '/',
+      environment: LAUNCHER_ENVIRONMENT,
+      stdin,
+      output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
+      descriptors: [mountNamespace, userNamespace ?? 'ignore'],
+    });
+    return { launcher, status: readStatus(launcher.status), orders };
   }
 
   /** What the program's start reads, in the stage: on a command line other users of the host could read it. */

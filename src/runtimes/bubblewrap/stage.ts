@@ -3,7 +3,6 @@
  * it: when they close, or when we are killed, the kernel frees all of it, and nothing was ever visible on the
  * host. The process that made it becomes the sandbox's first program, and later ones enter it.
  */
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
@@ -29,9 +28,19 @@ export interface Stage {
   /** Where folders that this user cannot reach by their own path are bound, by that path. */
   readonly bound: ReadonlyMap<string, string>;
   /** The process that made it, which waits to become the sandbox's first program. */
-  readonly first: { readonly launcher: Launcher; readonly status: Status };
+  readonly first: Waiting;
   close(): void;
 }
+
+/** A launcher in the stage, what it says, and the name of the file there in which it will look for its orders. */
+export interface Waiting {
+  readonly launcher: Launcher;
+  readonly status: Status;
+  readonly orders: string;
+}
+
+/** Shown inside as `/proc/1/environ`. */
+export const LAUNCHER_ENVIRONMENT = { PATH: '/usr/bin:/bin' };
 
 /** The user that a sandbox's programs run as, in the host's numbers. */
 export interface SandboxUser {
@@ -80,9 +89,9 @@ export async function createStage({ tools, user, diskMb, prefixes, output }: Sta
   const inodes = Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
   const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodes},mode=0755,nosuid,nodev`;
   const bound = new Map(toBind.map((prefix, number) => [prefix, `${mount}/prefixes/${number}`]));
-  const child = spawn(
-    tools.unshare,
-    [
+  const launcher = Launcher.start({
+    argv: [
+      tools.unshare,
       ...(asRoot ? [] : ['--user', '--map-root-user']),
       ...['--mount', '--propagation', 'private'],
       ...launcherArguments(
@@ -94,17 +103,12 @@ export async function createStage({ tools, user, diskMb, prefixes, output }: Sta
         `${mount}/${FIRST_ORDERS}`,
       ),
     ],
-    {
-      // Shown inside as /proc/1/environ.
-      env: { PATH: '/usr/bin:/bin' },
-      cwd: '/',
-      // A group of its own: Ctrl-C is for us, who then end the run in good order.
-      detached: true,
-      stdio: ['ignore', output.child.stdout, output.child.stderr, 'pipe', 'pipe'],
-    },
-  );
-  const root = `/proc/${child.pid}/root${mount}`;
-  const launcher = new Launcher(child, output, `${root}/${FIRST_ORDERS}`);
+    cwd: '/',
+    environment: LAUNCHER_ENVIRONMENT,
+    stdin: undefined,
+    output,
+  });
+  const { child } = launcher;
   const status = readStatus(launcher.status);
   const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
   const opened: number[] = [];
@@ -112,7 +116,7 @@ export async function createStage({ tools, user, diskMb, prefixes, output }: Sta
   try {
     const ready = await Promise.race([status.ready, launcher.exited.then(() => status.ready)]);
     if (!ready) throw stageFailed((await status.failure) ?? '', await leftIn(output.stderr));
-    folder = Folder.open(root);
+    folder = Folder.open(`/proc/${child.pid}/root${mount}`);
     const openNamespace = (name: string): number => {
       const descriptor = openSync(`/proc/${child.pid}/ns/${name}`, 'r');
       opened.push(descriptor);
@@ -125,7 +129,7 @@ export async function createStage({ tools, user, diskMb, prefixes, output }: Sta
       ...(asRoot ? {} : { userNamespace: openNamespace('user') }),
       user,
       bound,
-      first: { launcher, status },
+      first: { launcher, status, orders: FIRST_ORDERS },
       close: closeOnce(folder, opened),
     };
     furnish(stage, asRoot);

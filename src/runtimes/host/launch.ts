@@ -1,10 +1,24 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
+import type { Command } from '../runtime.ts';
+import { notStarted } from './hostGuest.ts';
 import { ORDERS_FD, type Orders, ordersText, STATUS_FD } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
+
+export interface LauncherSpec {
+  /** The whole command line, with what `launcherArguments` makes at its end. */
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stdin: Command['stdin'];
+  /** What will be the program's standard output and error; given up with the launcher. */
+  readonly output: OutputPipes;
+  /** Passed on after the ones of the launcher itself. */
+  readonly descriptors?: readonly (number | 'ignore')[];
+}
 
 /**
  * A launcher that was started and waits to become a program. It does not keep this process alive before it has
@@ -12,41 +26,63 @@ import type { OutputPipes } from './pipes.ts';
  */
 export class Launcher {
   readonly child: ChildProcess;
-  /** What will be the program's standard output and error. */
   readonly output: OutputPipes;
   /** Rejects when it could not be started at all. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
-  readonly #ordersFile: string;
 
-  /** `ordersFile` is where it looks for its orders, as this process reaches that. */
-  constructor(child: ChildProcess, output: OutputPipes, ordersFile: string) {
+  private constructor(child: ChildProcess, output: OutputPipes) {
     this.child = child;
     this.output = output;
-    this.#ordersFile = ordersFile;
     // Listened to from the very start: a short program has ended before anything else is known of it.
     this.exited = once(child, 'exit') as typeof this.exited;
     this.exited.catch(() => {});
+    // Too many open files: Node tells of it later, and gives no pipes.
+    if (!child.stdio?.[ORDERS_FD]) throw new Error('too many files are open, here or in the whole system');
     output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
     this.#pipe(ORDERS_FD).on('error', () => {});
     this.#hold('unref');
   }
 
+  /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
+  static start({ argv, cwd, environment, stdin, output, descriptors = [] }: LauncherSpec): Launcher {
+    const [file = '', ...args] = argv;
+    try {
+      const child = spawn(file, args, {
+        cwd,
+        env: { ...environment },
+        // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
+        detached: true,
+        stdio: [
+          stdin === 'stream' ? 'pipe' : 'ignore',
+          ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
+        ],
+      });
+      return new Launcher(child, output);
+    } catch (error) {
+      output.destroy();
+      throw notStarted(error);
+    }
+  }
+
   get status(): Socket {
     return this.#pipe(STATUS_FD);
   }
 
-  /** Throws `INPUT_INVALID` for what no program can be given; then it still waits. */
-  give(orders: Orders): void {
-    assertFits(orders.program, orders.environment);
-    writeFileSync(this.#ordersFile, ordersText(orders), { mode: 0o600, flag: 'wx' });
-    this.#hold('ref');
-    this.#pipe(ORDERS_FD).end('\n');
+  /** False when somebody has ended it. */
+  get isWaiting(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** To be called once it has become the program. */
-  removeOrders(): void {
-    rmSync(this.#ordersFile, { force: true });
+  /**
+   * Writes the orders to `file`, which is where it was told to look, and sends it off. Throws `INPUT_INVALID`
+   * for what no program can be given; then it still waits.
+   */
+  give(orders: Orders, file: string): void {
+    assertFits(orders.program, orders.environment);
+    writeFileSync(file, ordersText(orders), { mode: 0o600, flag: 'wx' });
+    this.#hold('ref');
+    this.#pipe(ORDERS_FD).end('\n');
   }
 
   /** Lets it end without a program; resolves when it has. */

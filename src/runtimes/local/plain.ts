@@ -71,7 +71,7 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
   if (bash !== undefined) options.cgroups?.hurry();
   const output = await takeOutputPipes();
   const home = mkdtempSync(join(tmpdir(), ownedName('box')));
-  let first: Launcher | undefined;
+  let first: Waiting | undefined;
   try {
     mkdirSync(join(home, 'workspace'), { mode: 0o700 });
     // Bash starts while the rest is made.
@@ -90,31 +90,29 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
           });
     return new PlainGuest({ spec, options, home, folder, cgroup, bash, first, capabilities });
   } catch (error) {
-    await first?.abandon();
+    await first?.launcher.abandon();
     output.destroy();
     await removeTree(home);
     throw error;
   }
 }
 
-function startLauncher(bash: string, home: string, output: OutputPipes, stdin: Command['stdin']): Launcher {
+function startLauncher(bash: string, home: string, output: OutputPipes, stdin: Command['stdin']): Waiting {
   const orders = join(home, `orders-${randomUUID()}`);
-  const [file = '', ...args] = launcherArguments(bash, [], orders);
-  try {
-    const child = spawn(file, args, {
-      cwd: join(home, 'workspace'),
-      env: {},
-      // A session of its own: no controlling terminal, and one group to signal.
-      detached: true,
-      stdio: [
-        stdin === 'stream' ? 'pipe' : 'ignore',
-        ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const],
-      ],
-    });
-    return new Launcher(child, output, orders);
-  } catch (error) {
-    throw notStarted(error);
-  }
+  const launcher = Launcher.start({
+    argv: launcherArguments(bash, [], orders),
+    cwd: join(home, 'workspace'),
+    environment: {},
+    stdin,
+    output,
+  });
+  return { launcher, orders };
+}
+
+/** A launcher, and where it will look for its orders. */
+interface Waiting {
+  readonly launcher: Launcher;
+  readonly orders: string;
 }
 
 /** Removes the folders that dead processes of ours left; resolves to how many. */
@@ -145,7 +143,7 @@ interface PlainParts {
   readonly cgroup: Cgroup | undefined;
   readonly bash: string | undefined;
   /** Started already, to become the first program. */
-  readonly first: Launcher | undefined;
+  readonly first: Waiting | undefined;
   readonly capabilities: Capabilities;
 }
 
@@ -164,7 +162,7 @@ class PlainGuest extends HostGuest {
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   readonly #parts: PlainParts;
-  #first: Launcher | undefined;
+  #first: Waiting | undefined;
 
   constructor(parts: PlainParts) {
     const workspace = join(parts.home, 'workspace');
@@ -216,7 +214,7 @@ class PlainGuest extends HostGuest {
   }
 
   protected async release(): Promise<void> {
-    await this.#first?.abandon();
+    await this.#first?.launcher.abandon();
     await this.#parts.cgroup?.remove();
     this.#parts.folder.close();
     await removeTree(this.#parts.home);
@@ -224,25 +222,27 @@ class PlainGuest extends HostGuest {
 
   async #launch(command: Command, bash: string): Promise<Started> {
     const { home, cgroup } = this.#parts;
-    const launcher = await this.#takeLauncher(bash, command.stdin);
+    const { launcher, orders } = await this.#takeLauncher(bash, command.stdin);
     const { child, exited, output } = launcher;
     try {
       const input = prepareInput(command.stdin, { here: home, there: home }, undefined);
-      launcher.give({
-        steps: [
-          ...input.steps,
-          ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-          ...this.#limits(),
-        ],
-        program: command.argv,
-        environment: command.env,
-      });
+      launcher.give(
+        {
+          steps: [
+            ...input.steps,
+            ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+            ...this.#limits(),
+          ],
+          program: command.argv,
+          environment: command.env,
+        },
+        orders,
+      );
       const { pid } = child;
       if (pid === undefined) throw (await once(child, 'error'))[0];
       const startTime = readStat(pid)?.startTime ?? '';
       await launched(launcher.status);
-      launcher.removeOrders();
-      if (input.file !== undefined) rmSync(input.file);
+      for (const file of [orders, input.file ?? orders]) rmSync(file, { force: true });
       return { pid, startTime, exited, output, ...(child.stdin === null ? {} : { stdin: child.stdin }) };
     } catch (error) {
       await launcher.abandon();
@@ -250,10 +250,10 @@ class PlainGuest extends HostGuest {
     }
   }
 
-  async #takeLauncher(bash: string, stdin: Command['stdin']): Promise<Launcher> {
+  async #takeLauncher(bash: string, stdin: Command['stdin']): Promise<Waiting> {
     const first = this.#first;
     // It was started without anything to read from.
-    if (first === undefined || stdin === 'stream') {
+    if (!first?.launcher.isWaiting || stdin === 'stream') {
       return startLauncher(bash, this.#parts.home, await takeOutputPipes(), stdin);
     }
     this.#first = undefined;

@@ -6,7 +6,8 @@ import { cgroupVersion2 } from './version2.ts';
 
 /**
  * A folder that looks like cgroup version 2, for machines that have version 1: it shows which files are
- * written and read. What the kernel makes of them shows on a machine with version 2 (docs/runtimes).
+ * written and read. That a real one is entered, counted and ended is in tests/contract/cgroup2.test.ts; what
+ * the kernel makes of the limits shows only on a machine whose controllers are with version 2.
  */
 let parent: string;
 beforeEach(() => {
