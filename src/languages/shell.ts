@@ -10,6 +10,7 @@ export const shell: Language = {
     candidates: ['bash'],
     variable: 'SANDBOX_BASH',
     install: 'Install bash (apt-get install bash), or name one with SANDBOX_BASH.',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the braces are bash's
     describe: ['-p', '-c', 'printf "%s\\0%s" "$BASH" "${BASH_VERSION%%(*}"'],
   },
 };

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import type { Command } from '../runtime.ts';
 import { notStarted } from './hostGuest.ts';
-import { ORDERS_FD, type Orders, ordersText, STATUS_FD } from './launcher.ts';
+import { ORDERS_FD, type Orders, STATUS_FD, writeOrders } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
 
 export interface LauncherSpec {
@@ -80,9 +80,10 @@ export class Launcher {
    */
   give(orders: Orders, file: string): void {
     assertFits(orders.program, orders.environment);
-    writeFileSync(file, ordersText(orders), { mode: 0o600, flag: 'wx' });
+    const { text, variables } = writeOrders(orders);
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
     this.#hold('ref');
-    this.#pipe(ORDERS_FD).end('\n');
+    this.#pipe(ORDERS_FD).end(`\n${variables}`);
   }
 
   /** Lets it end without a program; resolves when it has. */

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LaunchStep, launcherArguments, ordersText } from './launcher.ts';
+import { type LaunchStep, launcherArguments, writeOrders } from './launcher.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -23,8 +23,9 @@ function launch(
     string,
     string,
   ];
-  writeFileSync(orders, ordersText({ steps, program, environment }));
-  writeFileSync(go, '\n');
+  const { text, variables } = writeOrders({ steps, program, environment });
+  writeFileSync(orders, text);
+  writeFileSync(go, `\n${variables}`);
   const argv = launcherArguments('/bin/bash', [], orders);
   const output = execFileSync(
     '/bin/bash',
@@ -86,6 +87,27 @@ describe('the launcher', () => {
     const assignments = output.split('\0').filter(Boolean);
     const seen = Object.fromEntries(assignments.map((line) => line.split(/=(.*)/s).slice(0, 2)));
     expect(seen).toEqual({ ...environment, ...(seen['PWD'] === undefined ? {} : { PWD: seen['PWD'] }) });
+  });
+
+  it('writes no variable to the file, which may be on a disk', () => {
+    const { text, variables } = writeOrders({
+      steps: [],
+      program: ['/bin/true'],
+      environment: { KEY: 'secret', "it's": 'told' },
+    });
+    expect(text).not.toContain('secret');
+    expect(variables).toBe('KEY=secret\0');
+  });
+
+  it('refuses a NUL, which would end a word', () => {
+    const withNul = 'a\0b';
+    for (const orders of [
+      { steps: [], program: [withNul] },
+      { steps: [], program: ['/bin/true'], environment: { A: withNul } },
+      { steps: [], program: ['/bin/true'], environment: { LANG: withNul } },
+    ]) {
+      expect(() => writeOrders(orders)).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
+    }
   });
 
   it('runs nothing of the variables before all is held', () => {

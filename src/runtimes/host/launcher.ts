@@ -8,7 +8,7 @@ import { SandboxError } from '../../errors.ts';
 /** Where the launcher reports, and where bubblewrap goes on reporting. */
 export const STATUS_FD = 3;
 
-/** Where the launcher is told that its orders are written; it ends when we do. */
+/** Where the launcher is told that its orders are written, and given variables; it ends when we do. */
 export const ORDERS_FD = 4;
 
 /** One thing to do before the program starts. */
@@ -72,7 +72,6 @@ while [ "$1" != -- ]; do
     orders)
       printf '{"ready":true}\\n' >&3
       IFS= read -r glovebox_fd <&4 || exit 0
-      exec 4<&-
       . "$2" ;;
     cgroup) echo 0 >"$2" || fail "could not enter a cgroup"; shift 2 ;;
     limit)
@@ -105,13 +104,23 @@ export function launcherArguments(bash: string, steps: readonly LaunchStep[], fi
   return [...beginning, ...steps.flatMap(stepArguments), 'orders', file];
 }
 
+/** Orders as the launcher takes them. */
+export interface WrittenOrders {
+  /** For the file that it looks into. */
+  readonly text: string;
+  /** For its descriptor, after a line that sends it off: variables may be secrets, and the file may be on a disk. */
+  readonly variables: string;
+}
+
 /**
- * The orders as text for bash. The program's variables come last, when everything is held: a library that they
+ * The orders as bash reads them. The program's variables come last, when everything is held: a library that they
  * preload, or an option for bash in them, would otherwise come first. Pure; throws `INPUT_INVALID` for a NUL.
  */
-export function ordersText({ steps, program, environment }: Orders): string {
+export function writeOrders({ steps, program, environment }: Orders): WrittenOrders {
   const before = steps.flatMap(stepArguments);
-  if (environment === undefined) return `set -- ${quoted([...before, '--', ...program])}\n`;
+  if (environment === undefined) {
+    return { text: `set -- ${quoted([...before, '--', ...program])}\nexec 4<&-\n`, variables: '' };
+  }
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const isOfBash = (assignment: string): boolean => OF_BASH.test(assignment) || !IDENTIFIER.test(assignment);
   const exported = assignments.filter((assignment) => !isOfBash(assignment));
@@ -119,9 +128,19 @@ export function ordersText({ steps, program, environment }: Orders): string {
     ...[...before, 'status', '--', '/usr/bin/env', '-u', 'SHLVL', '-u', 'OLDPWD', '-u', '_'],
     ...[...assignments.filter(isOfBash), ...program],
   ];
-  const exports = exported.length === 0 ? ':' : `export ${quoted(exported)}`;
-  return `set -- ${quoted(words)}\nglovebox_environment() { ${exports}; }\n`;
+  refuseNul(exported);
+  return {
+    text: `set -- ${quoted(words)}\n${READ_VARIABLES}`,
+    variables: exported.map((assignment) => `${assignment}\0`).join(''),
+  };
 }
+
+const READ_VARIABLES = `
+glovebox_environment() {
+  while IFS= read -r -d '' glovebox_fd <&4; do export "$glovebox_fd"; done
+  exec 4<&-
+}
+`;
 
 const IDENTIFIER = /^[A-Za-z_]\w*=/;
 
@@ -131,11 +150,12 @@ const OF_BASH =
 
 /** Words that bash reads back exactly as they are. */
 function quoted(words: readonly string[]): string {
-  return words.map(quote).join(' ');
+  refuseNul(words);
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
 }
 
-function quote(word: string): string {
-  if (!word.includes('\0')) return `'${word.replaceAll("'", "'\\''")}'`;
+function refuseNul(words: readonly string[]): void {
+  if (!words.some((word) => word.includes('\0'))) return;
   throw new SandboxError('INPUT_INVALID', 'A variable or an argument holds a NUL character.', {
     hint: 'Leave it out.',
   });
