@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
+import { answer, HELD, open, probe, SKIPPED, whileRunning } from './support.ts';
+
+describe.each(HELD)('neighbours: $name', (target) => {
+  let sandbox: LiveSandbox;
+  beforeAll(async () => {
+    sandbox = await open(target);
+  });
+  afterAll(() => sandbox.close());
+
+  const LEAVE = `
+import fcntl
+def leave():
+    answers = {}
+    for path in ('/tmp/left', '/dev/shm/left', '/workspace/left', os.path.expanduser('~/.profile'), '/var/tmp/left', '/run/left', '/run/lock/left'):
+        answers[path] = attempt(lambda: open(path, 'w').write('left'))
+    answers['shm'] = call(libc.shmget, 0x47423031, 4096, 0o1666)
+    answers['sem'] = call(libc.semget, 0x47423032, 1, 0o1666)
+    answers['msg'] = call(libc.msgget, 0x47423033, 0o1666)
+    answers['mq'] = syscall(240, b'left', 0o102, 0o666, None)
+    answers['key'] = syscall(248, b'user', b'left', b'x', 1, -4)
+    global kept
+    kept = socket.socket(socket.AF_UNIX); answers['abstract'] = attempt(lambda: kept.bind('\\0glovebox-left'))
+    return answers
+def find():
+    found = [path for path in ('/tmp/left', '/dev/shm/left', '/workspace/left', os.path.expanduser('~/.profile'), '/var/tmp/left', '/run/left', '/run/lock/left') if os.path.lexists(path)]
+    if libc.shmget(0x47423031, 0, 0) >= 0: found.append('shm')
+    if libc.semget(0x47423032, 0, 0) >= 0: found.append('sem')
+    if libc.msgget(0x47423033, 0) >= 0: found.append('msg')
+    if syscall(240, b'left', 0, 0, None) == 'ok': found.append('mq')
+    if syscall(249, b'user', b'left', None, 0) == 'ok': found.append('key')
+    if 'glovebox-left' in open('/proc/net/unix').read(): found.append('abstract')
+    if len(open('/proc/keys').read().split()) > 0: found.append('keys')
+    return found
+`;
+
+  it('12. nothing passes to another sandbox, side by side or afterwards', async () => {
+    const first = await open(target);
+    let besides: unknown;
+    let left: Record<string, string> = {};
+    try {
+      await using second = await open(target);
+      const result = await whileRunning(
+        first,
+        `${LEAVE}\nprint(json.dumps({'left': leave(), 'found': find()}), flush=True)`,
+        async () => {
+          besides = await probe(second, `${LEAVE}\nprint(json.dumps(find()))`);
+        },
+      );
+      const said = JSON.parse(result.stdout.split('\n')[0] ?? '') as {
+        left: Record<string, string>;
+        found: string[];
+      };
+      left = said.left;
+      // Control: it did leave them, and the same search finds them where they are.
+      expect(said.found).toEqual(
+        expect.arrayContaining([
+          '/tmp/left',
+          '/dev/shm/left',
+          '/workspace/left',
+          'shm',
+          'sem',
+          'msg',
+          'mq',
+          'abstract',
+        ]),
+      );
+    } finally {
+      await first.close();
+    }
+    expect(left['key']).toBe('EPERM');
+    expect(besides).toEqual([]);
+    await using afterwards = await open(target);
+    expect(await probe(afterwards, `${LEAVE}\nprint(json.dumps(find()))`)).toEqual([]);
+  });
+
+  it('12. IPC objects, sockets and keys do not even last from one run to the next', async () => {
+    await using lasting = await open(target);
+    await probe(lasting, `${LEAVE}\nprint(json.dumps(leave()))`);
+    const found = await probe<string[]>(lasting, `${LEAVE}\nprint(json.dumps(find()))`);
+    // Its files last: that is what a live sandbox is for.
+    expect(found).toEqual(['/tmp/left', '/dev/shm/left', '/workspace/left', '/workspace/.profile']);
+  });
+
+  it('3. what the host and other sandboxes open and start is not seen through notifications', async () => {
+    const code = `
+import select
+fd = libc.inotify_init1(0o4000)
+for path in (b'/usr/bin', b'/workspace'):
+    if fd >= 0: libc.inotify_add_watch(fd, path, 0x20)
+print('ready', flush=True)
+sys.stdin.read()
+open('/workspace/own', 'w').close()
+seen = b''
+while fd >= 0 and select.select([fd], [], [], 0)[0]: seen += os.read(fd, 65536)
+print(json.dumps({'own': b'own' in seen, 'host': b'uptime' in seen}))`;
+    const result = await whileRunning(sandbox, code, () => execFileSync('/usr/bin/uptime'));
+    const seen = answer<{ own: boolean; host: boolean }>(result);
+    // Control: where a folder can be watched at all, what happens in its own is told.
+    expect(seen).toEqual({ own: expect.any(Boolean), host: false });
+  });
+
+  it('12. its host name is its own', async () => {
+    const name = await probe(
+      sandbox,
+      'print(json.dumps([socket.gethostname(), call(libc.sethostname, b"x", 1)]))',
+    );
+    expect(name).toEqual(['glovebox', 'EPERM']);
+  });
+});
+
+if (HELD.length === 0) {
+  describe.skip(`neighbours in namespaces${SKIPPED}`, () => {
+    it('is not tried', () => {});
+  });
+}
