@@ -68,6 +68,11 @@ export interface SandboxSpec {
   readonly policy: Policy;
   /** Languages that will be run; a runtime that uses the host's interpreters shows only what these need. */
   readonly languages: readonly LanguageName[];
+  /**
+   * True when exactly one program will run and nobody looks at the workspace after it: a driver may then save
+   * what only keeps files between programs. False or absent promises nothing.
+   */
+  readonly singleUse?: boolean;
 }
 
 /** One isolated place with a workspace, as a driver supplies it. */
