@@ -1,24 +1,29 @@
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Command, Enforced, FileEntry, Guest, GuestProcess } from '../runtime.ts';
-import type { HostInterpreter } from './interpreters.ts';
-import type { WorkspaceFiles } from './workspaceFiles.ts';
 
-/** What the guests of all host-process runtimes share: files, and an end in good order. */
+/** The file operations of a guest; what they promise stands at `Guest`. */
+export interface GuestFiles {
+  read(path: string, maxBytes: number): Promise<Uint8Array>;
+  write(path: string, data: Uint8Array): Promise<void>;
+  list(path: string): Promise<readonly FileEntry[]>;
+}
+
+/** What the guests of all runtimes share: files, and an end in good order. */
 export abstract class HostGuest implements Guest {
   abstract readonly enforced: Enforced;
   abstract readonly workspace: string;
   abstract readonly environment: Readonly<Record<string, string>>;
-  readonly #files: WorkspaceFiles;
+  readonly #files: GuestFiles;
   readonly #starting = new Set<Promise<GuestProcess>>();
   readonly #running = new Set<GuestProcess>();
   #destroyed: Promise<void> | undefined;
 
-  constructor(files: WorkspaceFiles) {
+  constructor(files: GuestFiles) {
     this.#files = files;
   }
 
-  abstract interpreter(language: LanguageName): Promise<HostInterpreter>;
+  abstract interpreter(language: LanguageName): ReturnType<Guest['interpreter']>;
 
   /** Starts a program. Its `exit` settles only when its whole tree is gone. */
   protected abstract start(command: Command): Promise<GuestProcess>;

@@ -19,11 +19,9 @@ import {
 import { promisify } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import type { FileEntry } from '../runtime.ts';
+import { closedToUs, MAX_ENTRIES, missing, notRegular, tooFull, tooLarge } from './fileRefusals.ts';
 import type { Folder } from './folder.ts';
 import { outside, workspaceComponents } from './workspacePath.ts';
-
-/** How many entries a listing holds at most; a guest can make millions. */
-const MAX_ENTRIES = 10_000;
 
 export interface FileOwner {
   readonly uid: number;
@@ -196,11 +194,7 @@ export function printableName(raw: Buffer): string {
 function explain(error: unknown, path: string, folder: Folder): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
-      return new SandboxError('FILE_NOT_FOUND', `There is no ${JSON.stringify(path)} in the workspace.`, {
-        hint: 'List the folder to see what is there.',
-        details: { path },
-        cause: error,
-      });
+      return missing(path, error);
     case 'ELOOP':
       return outside(path);
     case 'ENOTDIR':
@@ -212,18 +206,10 @@ function explain(error: unknown, path: string, folder: Folder): unknown {
       return notRegular(path, 'a special file');
     case 'EACCES':
     case 'EPERM':
-      return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} may not be opened.`, {
-        hint: 'The program took its permissions away; let it set them back.',
-        details: { path },
-        cause: error,
-      });
+      return closedToUs(path, error);
     case 'ENOSPC':
     case 'EDQUOT':
-      return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} does not fit into the workspace.`, {
-        hint: 'Ask for a larger disk with diskMb (SANDBOX_DISK_MB), or remove files.',
-        details: { path },
-        cause: error,
-      });
+      return tooFull(path, error);
     case 'ENAMETOOLONG':
       return new SandboxError('INPUT_INVALID', 'A component of the path is too long.', {
         hint: 'Use names of at most 255 bytes.',
@@ -238,21 +224,6 @@ function leadsThroughLink(error: unknown, folder: Folder): boolean {
   const name = (error as NodeJS.ErrnoException).path?.split('/').at(-1);
   if (name === undefined) return false;
   return unlessAbsent(() => lstatSync(folder.entry(name)))?.isSymbolicLink() ?? false;
-}
-
-function notRegular(path: string, what: string): SandboxError {
-  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} is ${what}, not a regular file.`, {
-    hint: 'Only regular files can be read and written.',
-    details: { path },
-  });
-}
-
-function tooLarge(path: string, size: number, maxBytes: number): SandboxError {
-  return new SandboxError(
-    'INPUT_INVALID',
-    `${JSON.stringify(path)} has ${size} bytes; at most ${maxBytes} can be read.`,
-    { hint: 'Let the program write a smaller file, or split it.', details: { path, size, maxBytes } },
-  );
 }
 
 /** For a file that vanished between two steps: the guest may remove what it likes. */

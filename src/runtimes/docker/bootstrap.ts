@@ -1,0 +1,84 @@
+/**
+ * What every container starts with: a few lines of shell that wait on standard input for orders, write the
+ * first files, and then become the program. So neither code nor arguments nor variables are on a command line
+ * or in the engine's records, a container can be started before its program is known, and what is left on
+ * standard input is the program's own.
+ */
+import { SandboxError } from '../../errors.ts';
+
+/** The first line on standard output when all is in place and the program is about to take over. */
+export const STARTED = 'glovebox: started';
+
+/**
+ * A constant text for any POSIX shell. `read` takes no byte too many from a pipe (POSIX, `read`), and neither
+ * does `dd` with whole blocks: everything that is sent is padded to blocks. The first line is the number of
+ * blocks that the orders take.
+ */
+export const BOOTSTRAP = `
+fail() { printf 'glovebox: failed\\n'; printf '%s\\n' "$1" >&2; exit 125; }
+take() { dd bs=${512} iflag=fullblock count="$1" 2>/dev/null; }
+put() { take "$2" | head -c "$3" >"$1" || fail "cannot write $1"; }
+env=$(command -v env) && command -v dd >/dev/null && command -v head >/dev/null || fail 'env, dd or head is missing'
+IFS= read -r blocks || exit 125
+eval "$(take "$blocks")"
+`;
+
+const BLOCK = 512;
+
+export interface FirstOrders {
+  /** By path relative to the working folder, which is the workspace. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** Variables of the container that are not the program's. */
+  readonly unset: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly argv: readonly [string, ...string[]];
+}
+
+/** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
+export function writeOrders({ files, unset, environment, argv }: FirstOrders): Buffer {
+  const folders = new Set([...files.keys()].flatMap(parentFolders));
+  const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const ours = assignments.filter((assignment) => OF_THE_SHELL.test(assignment));
+  const lines = [
+    ...[...folders].map((folder) => `mkdir -p -- ${quote(folder)} || fail 'cannot make a folder'`),
+    ...[...files].map(
+      ([path, { byteLength }]) => `put ${quote(`./${path}`)} ${blocksOf(byteLength)} ${byteLength}`,
+    ),
+    // Some of them may not be set, or not be this shell's to unset.
+    ...unset.map((name) => `unset ${name} 2>/dev/null || :`),
+    ...assignments
+      .filter((assignment) => !OF_THE_SHELL.test(assignment))
+      .map((assignment) => `export ${quote(assignment)}`),
+    `printf '%s\\n' '${STARTED}'`,
+    `exec "$env" -u SHLVL -u OLDPWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
+  ];
+  const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
+  const contents = [...files.values()].map((content) => padded(content, '\0'));
+  return Buffer.concat([Buffer.from(`${orders.length / BLOCK}\n`), orders, ...contents]);
+}
+
+/** Variables that shells set, follow or refuse to have set: they are handed over when no shell is left. */
+const OF_THE_SHELL =
+  /^(?:BASH\w*|COMP_\w*|DIRSTACK|E?UID|ENV|EPOCH\w*|FUNCNAME|GROUPS|HIST\w*|IFS|LANG|LANGUAGE|LC_\w*|LINENO|OLDPWD|OPT\w*|PATH|PIPESTATUS|POSIXLY_CORRECT|PPID|PS\d|PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL|_|env|blocks)=/;
+
+/** One word that every POSIX shell reads back exactly as it is. */
+export function quote(word: string): string {
+  if (!word.includes('\0')) return `'${word.replaceAll("'", "'\\''")}'`;
+  throw new SandboxError('INPUT_INVALID', 'A variable, an argument or a path holds a NUL character.', {
+    hint: 'Leave it out.',
+  });
+}
+
+function blocksOf(bytes: number): number {
+  return Math.ceil(bytes / BLOCK);
+}
+
+function padded(content: Uint8Array, filler: string): Buffer {
+  const missing = blocksOf(content.byteLength) * BLOCK - content.byteLength;
+  return Buffer.concat([content, Buffer.alloc(missing, filler)]);
+}
+
+function parentFolders(path: string): string[] {
+  const end = path.lastIndexOf('/');
+  return end < 0 ? [] : [`./${path.slice(0, end)}`];
+}

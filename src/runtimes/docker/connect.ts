@@ -1,0 +1,179 @@
+/** Finds an engine that answers, and what it can do. */
+import { isSandboxError, SandboxError } from '../../errors.ts';
+import type { Capabilities, Probe } from '../runtime.ts';
+import { type Endpoint, findEndpoints, parseEndpoint, usualSockets } from './endpoint.ts';
+import { Engine } from './engine.ts';
+
+/** What `GET /version` tells, as far as it is read. */
+interface VersionAnswer {
+  readonly Version: string;
+  readonly ApiVersion: string;
+  readonly Components?: readonly { readonly Name: string; readonly Version: string }[];
+}
+
+/** What `GET /info` tells, as far as it is read. */
+export interface EngineInfo {
+  readonly ID: string;
+  readonly OSType?: string;
+  readonly KernelVersion: string;
+  readonly NCPU: number;
+  readonly CgroupVersion?: string;
+  readonly CgroupDriver?: string;
+  readonly MemoryLimit: boolean;
+  readonly SwapLimit: boolean;
+  readonly PidsLimit: boolean;
+  readonly CpuCfsQuota: boolean;
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly Runtimes?: Readonly<Record<string, { readonly path?: string } | null>> | null;
+  readonly DefaultRuntime?: string;
+}
+
+/** An engine that answered. */
+export interface Connection {
+  readonly engine: Engine;
+  readonly name: string;
+  readonly version: string;
+  readonly isPodman: boolean;
+  readonly info: EngineInfo;
+  /** The low-level runtime that containers get. */
+  readonly runtime: string;
+  /** True for one with a kernel of its own, such as gVisor's. */
+  readonly ownKernel: boolean;
+  /** True where the engine's user ids are not the host's. */
+  readonly mapsUsers: boolean;
+  readonly components: ReadonlyMap<string, string>;
+}
+
+export type Unavailable = Probe & { readonly available: false };
+
+/** The oldest API that has everything that is asked of it: Docker 20.10, Podman 4. */
+const OLDEST_API = [1, 41] as const;
+
+/** How long an engine may take to say what it is. */
+const HELLO_DEADLINE_MS = 5000;
+
+/** Connects to the engine that is configured, or to the first that answers in the usual places. */
+export async function connect(
+  wantedRuntime: string | undefined,
+  address?: string,
+): Promise<Connection | Unavailable> {
+  let endpoints: Endpoint[];
+  try {
+    endpoints = address === undefined ? findEndpoints() : [parseEndpoint(address, 'the option')];
+  } catch (error) {
+    if (!isSandboxError(error)) throw error;
+    return { available: false, reason: error.message, fix: error.hint };
+  }
+  let refusal: Unavailable | undefined;
+  for (const endpoint of endpoints) {
+    try {
+      return await greet(new Engine(endpoint), wantedRuntime);
+    } catch (error) {
+      const reason = whyNot(error, endpoint);
+      // That somebody is there but does not let us in says more than that nobody is there.
+      if (refusal === undefined || reason.fix.startsWith('Let')) refusal = reason;
+    }
+  }
+  return (
+    refusal ??
+    notAvailable(
+      `there is no socket in the usual places (${usualSockets({}, '~').slice(0, 2).join(', ')}, …)`,
+    )
+  );
+}
+
+async function greet(engine: Engine, wantedRuntime: string | undefined): Promise<Connection | Unavailable> {
+  const version = await engine.call<VersionAnswer>('GET', '/version', { deadlineMs: HELLO_DEADLINE_MS });
+  const components = new Map(version.Components?.map(({ Name, Version }) => [Name, Version]));
+  const isPodman = [...components.keys()].some((name) => /podman/i.test(name));
+  const name = isPodman ? 'Podman' : 'Docker';
+  if (isOlder(version.ApiVersion, OLDEST_API)) {
+    return {
+      available: false,
+      reason: `${name} ${version.Version} speaks the Engine API ${version.ApiVersion}, and ${OLDEST_API.join('.')} is needed.`,
+      fix: 'Update the engine: Docker 20.10 or later, Podman 4 or later.',
+    };
+  }
+  engine.useVersion(version.ApiVersion);
+  const info = await engine.call<EngineInfo>('GET', '/info', { deadlineMs: HELLO_DEADLINE_MS });
+  if (info.OSType !== undefined && info.OSType !== 'linux') {
+    return {
+      available: false,
+      reason: `${name} runs ${info.OSType} containers.`,
+      fix: 'Switch the engine to Linux containers.',
+    };
+  }
+  const runtime = wantedRuntime ?? info.DefaultRuntime ?? 'runc';
+  const known = info.Runtimes ?? {};
+  if (wantedRuntime !== undefined && !Object.hasOwn(known, wantedRuntime)) {
+    return {
+      available: false,
+      reason: `${name} has no runtime called ${JSON.stringify(wantedRuntime)} (DOCKER_RUNTIME); it has ${Object.keys(known).join(', ')}.`,
+      fix: /runsc/.test(wantedRuntime)
+        ? 'Install gVisor (apt-get install runsc), add {"runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--network=none"]}}} to /etc/docker/daemon.json and restart the daemon.'
+        : `Add it to "runtimes" in /etc/docker/daemon.json and restart the daemon, or unset DOCKER_RUNTIME.`,
+    };
+  }
+  const security = (info.SecurityOptions ?? []).join(' ');
+  return {
+    ...{ engine, name, isPodman, info, runtime, components },
+    version: version.Version,
+    ownKernel: /runsc|gvisor|kata/.test(`${runtime} ${known[runtime]?.path ?? ''}`),
+    mapsUsers: /name=(rootless|userns)/.test(security),
+  };
+}
+
+/** Who holds what in containers of this engine. Pure. */
+export function capabilitiesOf({ info, ownKernel }: Pick<Connection, 'info' | 'ownKernel'>): Capabilities {
+  return {
+    isolation: ownKernel ? 'kernel' : 'container',
+    // Through gVisor an open network would be the engine's own, which its settings may have taken away.
+    network: ownKernel ? ['none'] : ['none', 'open'],
+    filesystem: 'private',
+    processes: 'contained',
+    // gVisor puts its filter around its own kernel; programs in it have none.
+    seccomp: !ownKernel,
+    limits: {
+      memoryMb: info.MemoryLimit ? 'cgroup' : 'none',
+      diskMb: 'tmpfs',
+      processes: ownKernel ? 'rlimit' : info.PidsLimit ? 'cgroup' : 'none',
+      cpu: info.CpuCfsQuota ? 'cgroup' : 'none',
+      timeoutSec: 'timer',
+    },
+  };
+}
+
+function isOlder(version: string, [major, minor]: readonly [number, number]): boolean {
+  const [itsMajor = 0, itsMinor = 0] = version.split('.').map(Number);
+  return itsMajor < major || (itsMajor === major && itsMinor < minor);
+}
+
+function notAvailable(why: string): Unavailable {
+  return {
+    available: false,
+    reason: `Docker daemon not available: ${why}.`,
+    fix: 'Set SANDBOX_TYPE=local or start the Docker daemon (systemctl start docker).',
+  };
+}
+
+function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES' || code === 'EPERM') {
+    return {
+      available: false,
+      reason: `Docker daemon not available: this user may not use ${url} (${origin}).`,
+      fix: 'Let this user use it: sudo usermod -aG docker "$USER", and log in again (that group is as good as root); or use rootless Docker, or set SANDBOX_TYPE=local.',
+    };
+  }
+  if (code === 'ENOENT') return notAvailable(`there is no ${url} (${origin})`);
+  if (code === 'ECONNREFUSED') return notAvailable(`nobody listens at ${url} (${origin})`);
+  return notAvailable(`${url} (${origin}) says: ${message}`);
+}
+
+/** The error for a runtime that was probed and does not work. */
+export function unavailableError(runtime: string, { reason, fix }: Unavailable): SandboxError {
+  return new SandboxError('RUNTIME_UNAVAILABLE', `The runtime "${runtime}" does not work here: ${reason}`, {
+    hint: fix,
+    details: { runtime },
+  });
+}

@@ -1,0 +1,136 @@
+/** Policy to a container: pure, so that every option can be pinned by a test. */
+import type { NetworkMode, Policy } from '../../policy/policy.ts';
+import { OPEN_FILES } from '../host/rlimits.ts';
+import { BOOTSTRAP } from './bootstrap.ts';
+
+/** Where programs may write. */
+export const WRITABLE = { workspace: '/workspace', tmp: '/tmp', shm: '/dev/shm' } as const;
+
+/** Bytes of each place that programs may write to; together they are the disk limit. */
+export type DiskShares = Readonly<Record<keyof typeof WRITABLE, number>>;
+
+export interface SandboxUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What all containers of one sandbox have in common. */
+export interface ContainerSpec {
+  /** The image's id and not its name: what was looked at is what runs. */
+  readonly image: string;
+  /** Folders that the image declares to be volumes: each would be a place on the engine's disk to write to. */
+  readonly imageVolumes: readonly string[];
+  readonly searchPath: string;
+  readonly user: SandboxUser;
+  readonly policy: Policy;
+  /** The processors of the engine's machine. */
+  readonly cores: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The engine's low-level runtime, where one is named. */
+  readonly runtime?: string;
+  /** How processes are counted: by the cgroup, or for each user by the kernel that the container runs on. */
+  readonly processesBy: 'cgroup' | 'rlimit' | 'none';
+  readonly securityOpt: readonly string[];
+  /** Volumes that hold what outlives one program; without them all is gone with it. */
+  readonly volumes?: { readonly workspace: string; readonly tmp: string };
+}
+
+/** The sentry of gVisor and its helpers are threads of the host, and count in the container's cgroup. */
+const THREADS_OF_A_SENTRY = 1024;
+
+const PAGE = 4096;
+
+/** An engine mounts each place by itself, so each gets a part: most for the workspace. Pure. */
+export function diskShares(diskMb: number): DiskShares {
+  const total = Math.floor((diskMb * 1024 ** 2) / PAGE);
+  const small = Math.max(1, Math.floor(total / 8));
+  return { workspace: (total - 2 * small) * PAGE, tmp: small * PAGE, shm: small * PAGE };
+}
+
+/** The mount options of a place. Pure. */
+export function mountOptions(place: keyof typeof WRITABLE, shares: DiskShares, user: SandboxUser): string {
+  const bytes = shares[place];
+  const mode = place === 'workspace' ? '0755' : '1777';
+  const owner = `uid=${user.uid},gid=${user.gid}`;
+  return `size=${bytes},nr_inodes=${Math.max(256, Math.ceil(bytes / PAGE))},mode=${mode},${owner},nosuid,nodev`;
+}
+
+/** The body of `POST /containers/create` for a container that runs `command`, or waits for orders. Pure. */
+export function containerBody(
+  spec: ContainerSpec,
+  command: readonly string[] = [BOOTSTRAP, 'glovebox'],
+): object {
+  const { policy, user } = spec;
+  const { limits } = policy;
+  const shares = diskShares(limits.diskMb.value);
+  const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
+  const tmpfs = (place: keyof typeof WRITABLE): Record<string, string> => ({
+    [WRITABLE[place]]: `rw,exec,${mountOptions(place, shares, user)}`,
+  });
+  const volume = (Source: string, Target: string): object => ({
+    ...{ Type: 'volume', Source, Target, ReadOnly: false },
+    VolumeOptions: { NoCopy: true },
+  });
+  return {
+    Image: spec.image,
+    Entrypoint: ['/bin/sh', '-c', ...command],
+    Cmd: [],
+    Env: [`PATH=${spec.searchPath}`],
+    User: `${user.uid}:${user.gid}`,
+    WorkingDir: WRITABLE.workspace,
+    Hostname: 'glovebox',
+    Labels: spec.labels,
+    Tty: false,
+    OpenStdin: true,
+    StdinOnce: true,
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    NetworkDisabled: policy.network === 'none',
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      NetworkMode: networkMode(policy.network),
+      ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
+      Memory: memoryBytes,
+      // The sum of memory and swap: none of it is swap.
+      MemorySwap: memoryBytes,
+      PidsLimit: limits.processes.value + (spec.processesBy === 'rlimit' ? THREADS_OF_A_SENTRY : 0),
+      ...(limits.cpu === undefined ? {} : { NanoCpus: Math.round(limits.cpu.value * 1e9) }),
+      ReadonlyRootfs: true,
+      Privileged: false,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges', ...spec.securityOpt],
+      Init: true,
+      IpcMode: 'private',
+      CgroupnsMode: 'private',
+      LogConfig: { Type: 'none' },
+      AutoRemove: false,
+      RestartPolicy: { Name: 'no' },
+      Tmpfs: {
+        ...Object.fromEntries(spec.imageVolumes.map((path) => [path, `ro,size=${PAGE}`])),
+        ...(spec.volumes === undefined ? { ...tmpfs('workspace'), ...tmpfs('tmp') } : {}),
+        ...tmpfs('shm'),
+      },
+      Mounts:
+        spec.volumes === undefined
+          ? []
+          : [volume(spec.volumes.workspace, WRITABLE.workspace), volume(spec.volumes.tmp, WRITABLE.tmp)],
+      Ulimits: [
+        ulimit('core', 0),
+        ulimit('nofile', OPEN_FILES),
+        ulimit('fsize', Math.ceil(limits.diskMb.value * 1024 ** 2)),
+        ulimit('cpu', Math.ceil(limits.timeoutSec.value + 2) * spec.cores),
+        ...(spec.processesBy === 'rlimit' ? [ulimit('nproc', limits.processes.value)] : []),
+      ],
+    },
+  };
+}
+
+/** Never the host's own network: a container that is given one still has its own interfaces. */
+function networkMode(network: NetworkMode): string {
+  return network === 'open' ? 'bridge' : 'none';
+}
+
+function ulimit(Name: string, value: number): object {
+  return { Name, Soft: value, Hard: value };
+}

@@ -1,0 +1,100 @@
+/** The few things that are done with a container, whoever it is for. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { SandboxError } from '../../errors.ts';
+import { type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
+
+/** What `GET /containers/ID/json` tells, as far as it is read. */
+export interface ContainerState {
+  readonly State: {
+    readonly Running: boolean;
+    readonly Pid: number;
+    readonly ExitCode: number;
+    readonly OOMKilled: boolean;
+    readonly Error: string;
+  };
+  readonly HostConfig: {
+    readonly Memory: number;
+    readonly PidsLimit: number | null;
+    readonly NanoCpus: number;
+    readonly NetworkMode: string;
+    readonly ReadonlyRootfs: boolean;
+    readonly Privileged: boolean;
+    readonly CapDrop: readonly string[] | null;
+    readonly SecurityOpt: readonly string[] | null;
+  };
+}
+
+/** How long an engine may take to take a container away. */
+const REMOVAL_DEADLINE_MS = 20_000;
+
+export async function createContainer(engine: Engine, name: string, body: object): Promise<string> {
+  const { Id } = await engine.call<{ Id: string }>('POST', `/containers/create?name=${name}`, { body });
+  return Id;
+}
+
+/** Connects to its standard streams; before it is started, so that nothing is missed. */
+export function attach(engine: Engine, id: string): Promise<Hijacked> {
+  return engine.hijack(`/containers/${id}/attach?stream=1&stdin=1&stdout=1&stderr=1`);
+}
+
+export async function startContainer(engine: Engine, id: string): Promise<void> {
+  await engine.call('POST', `/containers/${id}/start`);
+}
+
+export function inspectContainer(engine: Engine, id: string): Promise<ContainerState> {
+  return engine.call<ContainerState>('GET', `/containers/${id}/json`);
+}
+
+/** Resolves when it runs no more. */
+export async function untilStopped(engine: Engine, id: string): Promise<ContainerState['State']> {
+  await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0 });
+  return (await inspectContainer(engine, id)).State;
+}
+
+/** Sends a signal to the container's init, which passes it on, except for SIGKILL, which ends everything. */
+export async function signalContainer(
+  engine: Engine,
+  id: string,
+  signal: 'SIGTERM' | 'SIGKILL',
+): Promise<void> {
+  try {
+    await engine.call('POST', `/containers/${id}/kill?signal=${signal}`);
+  } catch (error) {
+    // 409: it runs no more. Both are what was asked for.
+    if (!isNotFound(error) && !(error instanceof EngineError && error.status === 409)) throw error;
+  }
+}
+
+/** Ends it where it runs, and takes it away with its anonymous volumes; resolves when it is gone. */
+export async function removeContainer(engine: Engine, id: string): Promise<void> {
+  await untilRemoved(() => engine.call('DELETE', `/containers/${id}?force=1&v=1`), `the container ${id}`);
+}
+
+export async function removeVolume(engine: Engine, name: string): Promise<void> {
+  await untilRemoved(() => engine.call('DELETE', `/volumes/${name}?force=1`), `the volume ${name}`);
+}
+
+async function untilRemoved(remove: () => Promise<unknown>, what: string): Promise<void> {
+  const deadline = Date.now() + REMOVAL_DEADLINE_MS;
+  for (let wait = 5; ; wait = Math.min(wait * 2, 250)) {
+    try {
+      await remove();
+      return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      // 409: somebody else is removing it, or it is still in use by what is being removed.
+      const busy = error instanceof EngineError && (error.status === 409 || error.status === 500);
+      if (!busy || Date.now() > deadline) {
+        throw new SandboxError(
+          'SANDBOX_FAILED',
+          `${what} could not be removed: ${(error as Error).message}`,
+          {
+            hint: 'Run: glovebox prune',
+            cause: error,
+          },
+        );
+      }
+    }
+    await delay(wait);
+  }
+}

@@ -1,0 +1,83 @@
+/** File operations in a shell of the sandbox's own user, for any image with the POSIX tools and `stat`. */
+
+/** How the script ends when it refuses. */
+export const REFUSAL = {
+  missing: 40,
+  link: 41,
+  folder: 42,
+  special: 43,
+  large: 44,
+  closed: 45,
+  full: 46,
+  belowFile: 47,
+  longName: 48,
+} as const;
+
+/**
+ * Arguments: the operation, a size in bytes, a word for a temporary name, the path's components. It enters one
+ * folder after another and looks each time whether it is where the path says: a link that a program puts in
+ * the way meanwhile is noticed after it was taken, and everything after that is relative to where it stands.
+ */
+export const FILE_SCRIPT = `
+LC_ALL=C
+export LC_ALL
+operation=$1 size=$2 token=$3
+shift 3
+why() {
+  case $1 in
+    *'No space left'*) exit ${REFUSAL.full} ;;
+    *'too long'*) exit ${REFUSAL.longName} ;;
+    *'Permission denied'*|*'not permitted'*) exit ${REFUSAL.closed} ;;
+    *) printf '%s' "$1" >&2; exit 1 ;;
+  esac
+}
+[ "$operation" != write ] || chmod 755 /workspace
+here=/workspace
+fits() { [ \${#1} -le 255 ] || exit ${REFUSAL.longName}; }
+enter() {
+  fits "$1"
+  [ ! -h "./$1" ] || exit ${REFUSAL.link}
+  if [ ! -e "./$1" ]; then
+    [ "$operation" = write ] || exit ${REFUSAL.missing}
+    said=$(mkdir "./$1" 2>&1) || [ -d "./$1" ] || why "$said"
+  fi
+  [ -d "./$1" ] || exit ${REFUSAL.belowFile}
+  cd "./$1" 2>/dev/null || exit ${REFUSAL.closed}
+  here=$here/$1
+  [ "$(pwd -P; echo .)" = "$here
+." ] || exit ${REFUSAL.link}
+}
+cd "$here" 2>/dev/null || exit ${REFUSAL.closed}
+if [ "$operation" = list ]; then
+  for component do enter "$component"; done
+  [ -r . ] || exit ${REFUSAL.closed}
+  set -- * .[!.]* ..?*
+  printf '%s\\0' "$@" | xargs -0 -n 200 /bin/sh -c '
+    printf "%s\\0" "$@"
+    printf "\\0"
+    stat -c "%f %s %Y /%n" -- "$@" 2>/dev/null
+    printf "\\0"
+    exit 0' glovebox
+  exit
+fi
+while [ $# -gt 1 ]; do enter "$1"; shift; done
+fits "$1"
+name=./$1
+[ "$operation" = write ] || [ ! -h "$name" ] || exit ${REFUSAL.link}
+if [ -d "$name" ] && [ ! -h "$name" ]; then exit ${REFUSAL.folder}; fi
+if [ "$operation" = read ]; then
+  [ -e "$name" ] || exit ${REFUSAL.missing}
+  [ -f "$name" ] || exit ${REFUSAL.special}
+  [ -r "$name" ] || exit ${REFUSAL.closed}
+  length=$(wc -c <"$name") || exit 1
+  [ "$length" -le "$size" ] || { printf '%s' "$length" >&2; exit ${REFUSAL.large}; }
+  exec head -c "$size" "$name"
+fi
+umask 022
+temporary=./.glovebox-$token
+set -C
+said=$( { head -c "$size" 2>&3 >"$temporary"; } 3>&1 2>&1 ) || { rm -f "$temporary"; why "$said"; }
+[ "$(wc -c <"$temporary")" -eq "$size" ] || { rm -f "$temporary"; why 'the content did not arrive whole'; }
+[ ! -h "$name" ] || rm -f "$name"
+said=$(mv -f "$temporary" "$name" 2>&1) || { rm -f "$temporary"; why "$said"; }
+`;

@@ -1,0 +1,128 @@
+/**
+ * An attached container's output: one connection that carries both streams in frames, each with a header of
+ * eight bytes: the stream, three zeros, and the length (Engine API, "Attach to a container", stream format).
+ */
+import type { Readable } from 'node:stream';
+import type { ByteSource } from '../runtime.ts';
+
+const HEADER_BYTES = 8;
+const STDERR = 2;
+
+/** Takes the connection apart; each stream comes as fast as whoever reads it, and holds the other one back. */
+export class Demultiplexer {
+  readonly stdout = new FrameSource();
+  readonly stderr = new FrameSource();
+  /** Settles when the connection has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+
+  constructor(connection: Readable) {
+    this.ended = this.#pump(connection);
+  }
+
+  async #pump(connection: Readable): Promise<void> {
+    const header = Buffer.alloc(HEADER_BYTES);
+    let headerLength = 0;
+    let left = 0;
+    try {
+      for await (const chunk of connection as AsyncIterable<Buffer>) {
+        for (let rest = chunk; rest.length > 0; ) {
+          if (left === 0) {
+            const taken = rest.copy(header, headerLength, 0, HEADER_BYTES - headerLength);
+            headerLength += taken;
+            rest = rest.subarray(taken);
+            if (headerLength < HEADER_BYTES) break;
+            headerLength = 0;
+            left = header.readUInt32BE(4);
+            continue;
+          }
+          const part = rest.subarray(0, left);
+          rest = rest.subarray(part.length);
+          left -= part.length;
+          await (header[0] === STDERR ? this.stderr : this.stdout).give(part);
+        }
+      }
+    } catch {
+      // The connection broke: what came until then is what there is, and the container's end is told elsewhere.
+    } finally {
+      this.stdout.finish();
+      this.stderr.finish();
+    }
+  }
+}
+
+/** One stream of it: a chunk is held until the next one is asked for. */
+export class FrameSource implements ByteSource {
+  #chunk: Uint8Array | undefined;
+  #finished = false;
+  #taken: () => void = () => {};
+  #given: () => void = () => {};
+
+  /** Resolves when the chunk was used, or nobody wants it any more. */
+  give(chunk: Uint8Array): Promise<void> {
+    if (this.#finished) return Promise.resolve();
+    this.#chunk = chunk;
+    this.#given();
+    return new Promise((resolve) => {
+      this.#taken = resolve;
+    });
+  }
+
+  /** No more will come. */
+  finish(): void {
+    this.#finished = true;
+    this.#given();
+  }
+
+  /** The bytes up to the first line feed, which is taken too; undefined when the stream ends before one. */
+  async line(maxBytes: number): Promise<string | undefined> {
+    let line = '';
+    while (line.length <= maxBytes) {
+      const chunk = await this.#next();
+      if (chunk === undefined) return undefined;
+      const end = chunk.indexOf(0x0a);
+      line += Buffer.from(end < 0 ? chunk : chunk.subarray(0, end)).toString('latin1');
+      if (end >= 0) {
+        this.#keep(chunk.subarray(end + 1));
+        return line;
+      }
+      this.#release();
+    }
+    return undefined;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    try {
+      for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) {
+        yield chunk;
+        this.#release();
+      }
+    } finally {
+      this.destroy();
+    }
+  }
+
+  destroy(): void {
+    this.#finished = true;
+    this.#release();
+    this.#given();
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    if (this.#chunk === undefined && !this.#finished) {
+      await new Promise<void>((resolve) => {
+        this.#given = resolve;
+      });
+    }
+    return this.#chunk;
+  }
+
+  #keep(rest: Uint8Array): void {
+    if (rest.length === 0) this.#release();
+    else this.#chunk = rest;
+  }
+
+  #release(): void {
+    this.#chunk = undefined;
+    this.#taken();
+  }
+}

@@ -1,0 +1,126 @@
+import { SandboxError } from '../../errors.ts';
+import { findLanguage } from '../../languages/index.ts';
+import { LANGUAGE_NAMES, type LanguageName } from '../../languages/language.ts';
+import { quote } from './bootstrap.ts';
+import { type Engine, isNotFound } from './engine.ts';
+import { DEFAULT_DOCKER_SETTINGS } from './settings.ts';
+
+/** An image as the engine knows it. */
+export interface Image {
+  readonly name: string;
+  /** Its digest: an image of this id never changes. */
+  readonly id: string;
+  readonly searchPath: string;
+  /** Names of the variables that every container of it would have. */
+  readonly variables: readonly string[];
+  /** Folders that it declares to be volumes. */
+  readonly volumes: readonly string[];
+}
+
+/** What one look inside found: nothing of it can change for an image's id. */
+export interface ImageContent {
+  readonly interpreters: ReadonlyMap<LanguageName, { readonly path: string; readonly version: string }>;
+}
+
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Looks an image up; nothing is ever pulled. Throws `RUNTIME_UNAVAILABLE` with the command that brings it. */
+export async function inspectImage(engine: Engine, name: string): Promise<Image> {
+  try {
+    const { Id, Config } = await engine.call<{
+      Id: string;
+      Config: { Env?: string[] | null; Volumes?: Record<string, unknown> | null } | null;
+    }>('GET', `/images/${encodeURIComponent(name)}/json`);
+    const variables = (Config?.Env ?? []).map((entry): [string, string] => {
+      const end = entry.indexOf('=');
+      return end < 0 ? [entry, ''] : [entry.slice(0, end), entry.slice(end + 1)];
+    });
+    return {
+      name,
+      id: Id,
+      searchPath: new Map(variables).get('PATH') || DEFAULT_PATH,
+      variables: variables
+        .map(([variable]) => variable)
+        .filter((variable) => /^[A-Za-z_]\w*$/.test(variable)),
+      volumes: Object.keys(Config?.Volumes ?? {}),
+    };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new SandboxError(
+      'RUNTIME_UNAVAILABLE',
+      `There is no image ${name} on this engine, and nothing is pulled silently.`,
+      {
+        hint: `Run: ${commandFor(name)}`,
+        details: { image: name },
+        cause: error,
+      },
+    );
+  }
+}
+
+/** The command that brings an image here. Pure. */
+export function commandFor(name: string): string {
+  return name === DEFAULT_DOCKER_SETTINGS.image ? 'glovebox images build' : `docker pull ${name}`;
+}
+
+/** The end of what {@link LOOK} prints; without it, it was cut off. */
+const END = 'end';
+
+/**
+ * A shell script that prints, a line each: facts from `/proc/self/status`, the kernel's release, and for each
+ * language its name, the interpreter's path and its version.
+ */
+export const LOOK = [
+  `sed -n 's/^\\(NoNewPrivs\\|Seccomp\\|Cap[A-Z][a-z]*\\):[[:space:]]*/fact \\1 /p' /proc/self/status`,
+  `printf 'fact kernel %s\\n' "$(uname -r)"`,
+  ...LANGUAGE_NAMES.flatMap((name) => {
+    const { candidates, describe } = findLanguage(name).host;
+    const words = describe.map(quote).join(' ');
+    return [
+      `for candidate in ${candidates.join(' ')}; do`,
+      '  found=$(command -v "$candidate") || continue',
+      `  said=$("$found" ${words} 2>/dev/null | tr '\\000' '\\n') || continue`,
+      `  printf 'language ${name}\\n%s\\nlanguage end\\n' "$said"`,
+      '  break',
+      'done',
+    ];
+  }),
+  `echo ${END}`,
+].join('\n');
+
+/** What {@link LOOK} printed; undefined when it was cut off. Pure. */
+export function parseLook(
+  text: string,
+): (ImageContent & { readonly facts: ReadonlyMap<string, string> }) | undefined {
+  const lines = text.trimEnd().split('\n');
+  if (lines.pop() !== END) return undefined;
+  const facts = new Map<string, string>();
+  const interpreters = new Map<LanguageName, { path: string; version: string }>();
+  for (let at = 0; at < lines.length; at++) {
+    const [, name = '', value = ''] = /^fact (\S+) (.*)$/.exec(lines[at] ?? '') ?? [];
+    if (name !== '') facts.set(name, value);
+    const language = LANGUAGE_NAMES.find((known) => lines[at] === `language ${known}`);
+    const [path = '', version = ''] = lines.slice(at + 1, at + 3);
+    if (language !== undefined && path.startsWith('/')) interpreters.set(language, { path, version });
+  }
+  return { facts, interpreters };
+}
+
+/** Throws `LANGUAGE_UNAVAILABLE` for a language that an image lacks. */
+export function interpreterIn(
+  { name }: Image,
+  { interpreters }: ImageContent,
+  language: LanguageName,
+): { readonly path: string; readonly version: string } {
+  const found = interpreters.get(language);
+  if (found !== undefined) return found;
+  const { candidates } = findLanguage(language).host;
+  throw new SandboxError(
+    'LANGUAGE_UNAVAILABLE',
+    `The image ${name} has no ${candidates.join(' or ')} to run ${language}.`,
+    {
+      hint: `Build one that has it (glovebox images build), or name an image for it: languages.${language}.image in the settings file.`,
+      details: { language, image: name },
+    },
+  );
+}

@@ -1,0 +1,146 @@
+/**
+ * What keeps the files of a live sandbox between its programs: a container of its own in which no program ever
+ * runs. It holds the volumes in place, and file operations are small programs in it, of the sandbox's own
+ * user: a link that a program left leads no further than the program itself could have gone.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { SandboxError } from '../../errors.ts';
+import { closedToUs, MAX_ENTRIES, missing, notRegular, tooFull, tooLarge } from '../host/fileRefusals.ts';
+import type { GuestFiles } from '../host/hostGuest.ts';
+import { outside, workspaceComponents } from '../host/workspacePath.ts';
+import type { FileEntry } from '../runtime.ts';
+import {
+  attach,
+  type ContainerState,
+  createContainer,
+  inspectContainer,
+  removeContainer,
+  startContainer,
+} from './containers.ts';
+import type { Engine } from './engine.ts';
+import { execIn } from './exec.ts';
+import { FILE_SCRIPT, REFUSAL } from './fileScript.ts';
+import { parseListing } from './listing.ts';
+import { containerFailed } from './program.ts';
+
+/** It ends when we do: its standard input is ours to hold open. */
+export const KEEPER_SCRIPT = 'cat >/dev/null';
+
+/** How long one file operation may take; a FIFO that a program puts in the way must not hold anybody up. */
+const FILE_DEADLINE_MS = 60_000;
+
+/** More than ten thousand names of the greatest length take, with what is said about each. */
+const MAX_LISTING_BYTES = 16 * 1024 ** 2;
+
+export class Keeper implements GuestFiles {
+  readonly #engine: Engine;
+  readonly #id: string;
+  readonly #connection: Socket;
+
+  private constructor(engine: Engine, id: string, connection: Socket) {
+    this.#engine = engine;
+    this.#id = id;
+    this.#connection = connection;
+    connection.on('error', () => {});
+    // Nothing is expected from it, and it is no reason for this process to go on.
+    connection.resume();
+    connection.unref();
+  }
+
+  /** Throws `SANDBOX_FAILED` with the engine's reason; nothing is left then. */
+  static async start(engine: Engine, name: string, body: object): Promise<Keeper> {
+    let id: string | undefined;
+    try {
+      id = await createContainer(engine, name, body);
+      const { socket } = await attach(engine, id);
+      await startContainer(engine, id);
+      return new Keeper(engine, id, socket);
+    } catch (error) {
+      await removeContainer(engine, id ?? name).catch(() => {});
+      throw containerFailed(error);
+    }
+  }
+
+  inspect(): Promise<ContainerState> {
+    return inspectContainer(this.#engine, this.#id);
+  }
+
+  async read(path: string, maxBytes: number): Promise<Uint8Array> {
+    const { stdout } = await this.#run('read', path, maxBytes, { maxBytes });
+    return stdout;
+  }
+
+  async write(path: string, data: Uint8Array): Promise<void> {
+    await this.#run('write', path, data.byteLength, { stdin: data });
+  }
+
+  async list(path: string): Promise<FileEntry[]> {
+    const { stdout } = await this.#run('list', path, 0, { maxBytes: MAX_LISTING_BYTES });
+    const folder = ['/workspace', ...workspaceComponents(path)].join('/');
+    return parseListing(stdout, folder).slice(0, MAX_ENTRIES);
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await removeContainer(this.#engine, this.#id);
+    } finally {
+      this.#connection.destroy();
+    }
+  }
+
+  async #run(
+    operation: 'read' | 'write' | 'list',
+    path: string,
+    size: number,
+    { stdin, maxBytes = 0 }: { readonly stdin?: Uint8Array; readonly maxBytes?: number },
+  ): Promise<{ stdout: Uint8Array }> {
+    const components = workspaceComponents(path);
+    if (operation !== 'list' && components.length === 0) throw notRegular(path, 'a folder');
+    const token = randomBytes(9).toString('hex');
+    const ran = await execIn(this.#engine, this.#id, {
+      command: ['/bin/sh', '-c', FILE_SCRIPT, 'glovebox', operation, String(size), token, ...components],
+      ...(stdin === undefined ? {} : { stdin }),
+      maxBytes,
+      deadlineMs: FILE_DEADLINE_MS,
+    }).catch((error: unknown) => {
+      throw containerFailed(error);
+    });
+    if (ran.code === 0) return ran;
+    throw refusalFor(ran.code, path, ran.stderr, size);
+  }
+}
+
+function refusalFor(code: number, path: string, said: string, maxBytes: number): SandboxError {
+  switch (code) {
+    case REFUSAL.missing:
+      return missing(path);
+    case REFUSAL.link:
+      return outside(path);
+    case REFUSAL.folder:
+      return notRegular(path, 'a folder');
+    case REFUSAL.special:
+      return notRegular(path, 'a special file');
+    case REFUSAL.belowFile:
+      return notRegular(path, 'below a file');
+    case REFUSAL.large:
+      return tooLarge(path, Number(said), maxBytes);
+    case REFUSAL.closed:
+      return closedToUs(path);
+    case REFUSAL.full:
+      return tooFull(path);
+    case REFUSAL.longName:
+      return new SandboxError('INPUT_INVALID', 'A component of the path is too long.', {
+        hint: 'Use names of at most 255 bytes.',
+      });
+    default:
+      return new SandboxError(
+        'SANDBOX_FAILED',
+        `The sandbox's files cannot be reached: ${said || `code ${code}`}`,
+        {
+          hint: 'The engine may have ended it; make a new sandbox.',
+          details: { path, code },
+        },
+      );
+  }
+}

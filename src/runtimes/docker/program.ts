@@ -1,0 +1,198 @@
+import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import { SandboxError } from '../../errors.ts';
+import { KILLED } from '../host/figures.ts';
+import type { Exit, GuestProcess } from '../runtime.ts';
+import { STARTED } from './bootstrap.ts';
+import {
+  attach,
+  type ContainerState,
+  createContainer,
+  inspectContainer,
+  removeContainer,
+  signalContainer,
+  startContainer,
+  untilStopped,
+} from './containers.ts';
+import type { Engine } from './engine.ts';
+import { Demultiplexer } from './frames.ts';
+
+/** Longer than anything that the bootstrap says on its first line. */
+const MAX_FIRST_LINE = 200;
+
+/** How long an engine may take to end a container that was killed. */
+const KILL_DEADLINE_MS = 10_000;
+
+/** How much of what the bootstrap complained about is read. */
+const MAX_COMPLAINT_BYTES = 2000;
+
+/** A container that runs and waits for its one program. */
+export class ProgramContainer {
+  readonly #engine: Engine;
+  readonly #id: string;
+  readonly #connection: Socket;
+  readonly #output: Demultiplexer;
+  readonly #stopped: Promise<ContainerState['State']>;
+  #removed: Promise<void> | undefined;
+  #ended = false;
+
+  private constructor(engine: Engine, id: string, connection: Socket) {
+    this.#engine = engine;
+    this.#id = id;
+    this.#connection = connection;
+    // It ends with the container; what is written to one that has ended is its own business.
+    connection.on('error', () => {});
+    this.#output = new Demultiplexer(connection);
+    this.#stopped = untilStopped(engine, id).finally(() => {
+      this.#ended = true;
+    });
+    // Looked at by whoever waits for the program.
+    this.#stopped.catch(() => {});
+  }
+
+  /** Throws `SANDBOX_FAILED` with the engine's reason; nothing is left then. */
+  static async start(engine: Engine, name: string, body: object): Promise<ProgramContainer> {
+    let id: string | undefined;
+    try {
+      id = await createContainer(engine, name, body);
+      const { socket, head } = await attach(engine, id);
+      if (head.length > 0) socket.unshift(head);
+      await startContainer(engine, id);
+      return new ProgramContainer(engine, id, socket);
+    } catch (error) {
+      // By name: the engine may have made it and then failed to answer.
+      await removeContainer(engine, id ?? name).catch(() => {});
+      throw containerFailed(error);
+    }
+  }
+
+  inspect(): Promise<ContainerState> {
+    return inspectContainer(this.#engine, this.#id);
+  }
+
+  /** Hands over the program, which is on its way when this resolves. */
+  async give(orders: Uint8Array, stdin: Uint8Array | 'stream' | undefined): Promise<GuestProcess> {
+    this.#connection.write(orders);
+    if (stdin === undefined) this.#connection.end();
+    else if (stdin !== 'stream') this.#connection.end(stdin);
+    const { stdout, stderr } = this.#output;
+    const first = await stdout.line(MAX_FIRST_LINE);
+    if (first !== STARTED) throw await this.#notStarted();
+    let killed = false;
+    return {
+      ...(stdin === 'stream' ? { stdin: this.#input() } : {}),
+      stdout,
+      stderr,
+      exit: this.#exit(() => killed),
+      kill: async (signal) => {
+        if (signal === 'SIGKILL') killed = true;
+        await signalContainer(this.#engine, this.#id, signal);
+        if (signal === 'SIGKILL') await this.#mustStop();
+      },
+    };
+  }
+
+  /** Takes it away, program and all; safe to call twice. */
+  remove(): Promise<void> {
+    this.#removed ??= this.#remove();
+    return this.#removed;
+  }
+
+  async #remove(): Promise<void> {
+    try {
+      await removeContainer(this.#engine, this.#id);
+    } finally {
+      this.#connection.destroy();
+    }
+  }
+
+  async #exit(wasKilled: () => boolean): Promise<Exit> {
+    const state = await this.#stopped.catch((error: unknown) => {
+      throw containerFailed(error);
+    });
+    if (state.Error !== '') throw containerFailed(new Error(state.Error));
+    const { ExitCode: code, OOMKilled } = state;
+    return {
+      code,
+      outOfMemory: OOMKilled && code === KILLED && !wasKilled(),
+      ...(OOMKilled ? { oomKills: 1 } : {}),
+    };
+  }
+
+  /** A kill that does not end it must not go unnoticed. */
+  async #mustStop(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(resolve, KILL_DEADLINE_MS, 'late');
+    });
+    try {
+      if ((await Promise.race([this.#stopped.catch(() => {}), late])) === 'late') await this.remove();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #notStarted(): Promise<SandboxError> {
+    const complaint = await firstBytes(this.#output.stderr);
+    if (/No space left on device|File too large/.test(complaint)) {
+      return new SandboxError('INPUT_INVALID', 'The files do not fit into the workspace.', {
+        hint: 'Ask for a larger disk with diskMb (SANDBOX_DISK_MB), or give less.',
+        details: { stderr: complaint },
+      });
+    }
+    const state = await this.#stopped.catch(() => undefined);
+    const reason = complaint || state?.Error || `it ended with ${state?.ExitCode ?? 'no answer'}`;
+    return containerFailed(new Error(`the program could not be started in its container: ${reason}`));
+  }
+
+  #input(): Writable {
+    const connection = this.#connection;
+    const ended = (): boolean => this.#ended;
+    return new Writable({
+      write(chunk, _, done) {
+        if (ended()) done();
+        else if (connection.write(chunk)) done();
+        else waitForRoom(connection, done);
+      },
+      final(done) {
+        connection.end();
+        done();
+      },
+    });
+  }
+}
+
+/** Goes on when there is room, or when nobody will read any more. */
+function waitForRoom(connection: Socket, done: () => void): void {
+  const go = (): void => {
+    connection.off('drain', go);
+    connection.off('close', go);
+    done();
+  };
+  connection.on('drain', go);
+  connection.on('close', go);
+}
+
+async function firstBytes(source: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of source) {
+    parts.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length > MAX_COMPLAINT_BYTES) break;
+  }
+  return Buffer.concat(parts).toString('utf8').trim();
+}
+
+/** What is thrown when the engine fails us; an error of ours stays what it is. */
+export function containerFailed(error: unknown): SandboxError {
+  if (error instanceof SandboxError) return error;
+  const message = (error as Error).message;
+  const init = /docker-init|catatonit/.test(message) && /not found|no such file|find/i.test(message);
+  return new SandboxError('SANDBOX_FAILED', `The container failed: ${message}`, {
+    hint: init
+      ? 'Install the init that containers need (apt-get install tini, or catatonit for Podman).'
+      : 'Run: glovebox doctor',
+    cause: error,
+  });
+}

@@ -1,0 +1,49 @@
+/** The refusals of file operations, which read the same on every runtime. */
+import { SandboxError } from '../../errors.ts';
+
+/** How many entries a listing holds at most; a guest can make millions. */
+export const MAX_ENTRIES = 10_000;
+
+/** The refusal of something that is there and is no regular file. */
+export function notRegular(path: string, what: string): SandboxError {
+  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} is ${what}, not a regular file.`, {
+    hint: 'Only regular files can be read and written.',
+    details: { path },
+  });
+}
+
+/** The refusal of a path at which there is nothing. */
+export function missing(path: string, cause?: unknown): SandboxError {
+  return new SandboxError('FILE_NOT_FOUND', `There is no ${JSON.stringify(path)} in the workspace.`, {
+    hint: 'List the folder to see what is there.',
+    details: { path },
+    cause,
+  });
+}
+
+/** The refusal of a file whose permissions the program took away. */
+export function closedToUs(path: string, cause?: unknown): SandboxError {
+  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} may not be opened.`, {
+    hint: 'The program took its permissions away; let it set them back.',
+    details: { path },
+    cause,
+  });
+}
+
+/** The refusal of content for which there is no room. */
+export function tooFull(path: string, cause?: unknown): SandboxError {
+  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} does not fit into the workspace.`, {
+    hint: 'Ask for a larger disk with diskMb (SANDBOX_DISK_MB), or remove files.',
+    details: { path },
+    cause,
+  });
+}
+
+/** The refusal of a file that is larger than the caller allows. */
+export function tooLarge(path: string, size: number, maxBytes: number): SandboxError {
+  return new SandboxError(
+    'INPUT_INVALID',
+    `${JSON.stringify(path)} has ${size} bytes; at most ${maxBytes} can be read.`,
+    { hint: 'Let the program write a smaller file, or split it.', details: { path, size, maxBytes } },
+  );
+}
