@@ -51,13 +51,11 @@ cd "$here" 2>/dev/null || exit ${REFUSAL.closed}
 if [ "$operation" = list ]; then
   for component do enter "$component"; done
   [ -r . ] || exit ${REFUSAL.closed}
-  set -- * .[!.]* ..?*
-  printf '%s\\0' "$@" | xargs -0 -n 200 /bin/sh -c '
-    printf "%s\\0" "$@"
-    printf "\\0"
-    stat -c "%f %s %Y /%n" -- "$@" 2>/dev/null
-    printf "\\0"
-    exit 0' glovebox
+  # GNU find looks with fstatat(2); stat and ls of newer coreutils do it with a flag that gVisor of 2022 refuses.
+  find . -maxdepth 0 -printf '' 2>/dev/null && exec find . -mindepth 1 -maxdepth 1 -printf '%y %s %T@ %f\\0'
+  for found in * .[!.]* ..?*; do
+    said=$(stat -c '%f %s %Y' -- "$found" 2>/dev/null) && printf '%s %s\\0' "$said" "$found"
+  done
   exit
 fi
 while [ $# -gt 1 ]; do enter "$1"; shift; done

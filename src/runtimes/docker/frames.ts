@@ -3,10 +3,14 @@
  * eight bytes: the stream, three zeros, and the length (Engine API, "Attach to a container", stream format).
  */
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ByteSource } from '../runtime.ts';
 
 const HEADER_BYTES = 8;
 const STDERR = 2;
+
+/** How often somebody looks whether a reader has come. */
+const DRAIN_ROUNDS = 10;
 
 /** Takes the connection apart; each stream comes as fast as whoever reads it, and holds the other one back. */
 export class Demultiplexer {
@@ -14,9 +18,28 @@ export class Demultiplexer {
   readonly stderr = new FrameSource();
   /** Settles when the connection has ended, for whatever reason. */
   readonly ended: Promise<void>;
+  #waitsForReader = false;
 
   constructor(connection: Readable) {
     this.ended = this.#pump(connection);
+  }
+
+  /**
+   * Resolves when all output of a container that has stopped is read. It does not wait for a reader who does
+   * not come: after `patienceMs` with the same chunk in hand, that is the reader's own business.
+   */
+  async drained(patienceMs: number): Promise<void> {
+    const over = new AbortController();
+    const stuck = async (): Promise<void> => {
+      for (let rounds = 0; rounds < DRAIN_ROUNDS; rounds = this.#waitsForReader ? rounds + 1 : 0) {
+        await delay(patienceMs / DRAIN_ROUNDS, undefined, { signal: over.signal });
+      }
+    };
+    try {
+      await Promise.race([this.ended, stuck()]);
+    } finally {
+      over.abort();
+    }
   }
 
   async #pump(connection: Readable): Promise<void> {
@@ -38,7 +61,9 @@ export class Demultiplexer {
           const part = rest.subarray(0, left);
           rest = rest.subarray(part.length);
           left -= part.length;
+          this.#waitsForReader = true;
           await (header[0] === STDERR ? this.stderr : this.stdout).give(part);
+          this.#waitsForReader = false;
         }
       }
     } catch {

@@ -23,6 +23,9 @@ const MAX_FIRST_LINE = 200;
 /** How long an engine may take to end a container that was killed. */
 const KILL_DEADLINE_MS = 10_000;
 
+/** How long the end of a program waits for somebody to read its output. */
+const READER_PATIENCE_MS = 500;
+
 /** How much of what the bootstrap complained about is read. */
 const MAX_COMPLAINT_BYTES = 2000;
 
@@ -111,6 +114,8 @@ export class ProgramContainer {
       throw containerFailed(error);
     });
     if (state.Error !== '') throw containerFailed(new Error(state.Error));
+    // The engine hands over what is left only now, and closes the connection after it.
+    await this.#output.drained(READER_PATIENCE_MS);
     const { ExitCode: code, OOMKilled } = state;
     return {
       code,
