@@ -81,6 +81,7 @@ export class ProgramContainer {
     const { stdout, stderr } = this.#output;
     const first = await stdout.line(MAX_FIRST_LINE);
     if (first !== STARTED) throw await this.#notStarted();
+    this.#output.holdBack();
     let killed = false;
     return {
       ...(stdin === 'stream' ? { stdin: this.#input() } : {}),
