@@ -9,6 +9,7 @@ import {
   type ContainerState,
   createContainer,
   inspectContainer,
+  ranOutOfMemory,
   removeContainer,
   signalContainer,
   startContainer,
@@ -117,12 +118,14 @@ export class ProgramContainer {
     if (state.Error !== '') throw containerFailed(new Error(state.Error));
     // The engine hands over what is left only now, and closes the connection after it.
     await this.#output.drained(READER_PATIENCE_MS);
-    const { ExitCode: code, OOMKilled } = state;
-    return {
-      code,
-      outOfMemory: OOMKilled && code === KILLED && !wasKilled(),
-      ...(OOMKilled ? { oomKills: 1 } : {}),
-    };
+    const code = state.ExitCode;
+    const mayBeMemory = code === KILLED && !wasKilled();
+    const memory = mayBeMemory
+      ? await ranOutOfMemory(this.#engine, this.#id, state).catch((error: unknown) => {
+          throw containerFailed(error);
+        })
+      : state.OOMKilled;
+    return { code, outOfMemory: mayBeMemory && memory, ...(memory ? { oomKills: 1 } : {}) };
   }
 
   /** A kill that does not end it must not go unnoticed. */
