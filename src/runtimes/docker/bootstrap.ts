@@ -32,10 +32,46 @@ export interface FirstOrders {
   readonly unset: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly argv: readonly [string, ...string[]];
+  /** Whether output needs a relay inside, see {@link RELAY}. */
+  readonly relay: boolean;
 }
 
+/**
+ * A kernel in user space may take only a part of what is written to a pipe of the host's when that is full, even
+ * from a program that is ready to wait (gVisor does, and an unbuffered `print` of Python then loses the rest).
+ * Pipes of its own it fills to the end. So the program writes to those, and `cat`, which looks at what was taken,
+ * passes it on. This shell then is the program's parent: it hands its code on, and ends what it left behind, so
+ * that the pipes come to their end. The engine's init sends signals to all of them, which only the program heeds.
+ */
+const RELAY = `
+relay() {
+  pipe=/dev/shm/.glovebox-$$
+  mkfifo "$pipe.1" "$pipe.2" || fail 'cannot make a pipe'
+  ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.1" ) & first=$!
+  ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.2" >&2 ) & second=$!
+  exec 5>"$pipe.1" 6>"$pipe.2" 2>/dev/null
+  rm -f "$pipe.1" "$pipe.2"
+  trap : TERM
+  "$@" >&5 2>&6 5>&- 6>&-
+  code=$?
+  exec 5>&- 6>&-
+  round=0 left=x
+  while [ -n "$left" ] && [ $round -lt 100 ]; do
+    round=$((round + 1)) left=
+    for found in /proc/[0-9]*; do
+      case \${found##*/} in 1|$$|$first|$second) continue ;; esac
+      IFS= read -r state <"$found/stat" || continue
+      case \${state##*) } in Z*|X*) ;; *) kill -9 "\${found##*/}" && left=x ;; esac
+    done
+  done
+  [ -z "$left" ] || kill -9 "$first" "$second"
+  wait "$first" "$second"
+  exit $code
+}
+`;
+
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
-export function writeOrders({ files, unset, environment, argv }: FirstOrders): Buffer {
+export function writeOrders({ files, unset, environment, argv, relay }: FirstOrders): Buffer {
   const folders = new Set([...files.keys()].flatMap(parentFolders));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const ours = assignments.filter((assignment) => OF_THE_SHELL.test(assignment));
@@ -49,8 +85,9 @@ export function writeOrders({ files, unset, environment, argv }: FirstOrders): B
     ...assignments
       .filter((assignment) => !OF_THE_SHELL.test(assignment))
       .map((assignment) => `export ${quote(assignment)}`),
+    ...(relay ? [RELAY] : []),
     `printf '%s\\n' '${STARTED}'`,
-    `exec "$env" -u SHLVL -u OLDPWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
+    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
   const contents = [...files.values()].map((content) => padded(content, '\0'));

@@ -38,6 +38,9 @@ export interface ContainerSpec {
 /** The sentry of gVisor and its helpers are threads of the host, and count in the container's cgroup. */
 const THREADS_OF_A_SENTRY = 1024;
 
+/** The shell and the two relays that stand between the engine's init and a program there. */
+const RELAY_PROCESSES = 3;
+
 const PAGE = 4096;
 
 /** An engine mounts each place by itself, so each gets a part: most for the workspace. Pure. */
@@ -75,7 +78,8 @@ export function containerBody(
     Image: spec.image,
     Entrypoint: ['/bin/sh', '-c', ...command],
     Cmd: [],
-    Env: [`PATH=${spec.searchPath}`],
+    // tini sends signals on to all that it started: between it and the program there may be a shell.
+    Env: [`PATH=${spec.searchPath}`, ...(spec.processesBy === 'rlimit' ? ['TINI_KILL_PROCESS_GROUP=1'] : [])],
     User: `${user.uid}:${user.gid}`,
     WorkingDir: WRITABLE.workspace,
     Hostname: 'glovebox',
@@ -120,7 +124,7 @@ export function containerBody(
         ulimit('nofile', OPEN_FILES),
         ulimit('fsize', Math.ceil(limits.diskMb.value * 1024 ** 2)),
         ulimit('cpu', Math.ceil(limits.timeoutSec.value + 2) * spec.cores),
-        ...(spec.processesBy === 'rlimit' ? [ulimit('nproc', limits.processes.value)] : []),
+        ...(spec.processesBy === 'rlimit' ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)] : []),
       ],
     },
   };

@@ -15,7 +15,7 @@ import { PendingFiles } from './pendingFiles.ts';
 import { containerFailed, ProgramContainer } from './program.ts';
 
 /** Variables that engines add to every container. */
-const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container'];
+const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container', 'TINI_KILL_PROCESS_GROUP'];
 
 export interface DockerParts {
   readonly connection: Connection;
@@ -99,9 +99,10 @@ export class DockerGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     const orders = writeOrders({
       files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
-      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables],
+      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
       environment: command.env,
       argv: command.argv,
+      relay: this.#parts.connection.ownKernel,
     });
     const container = await this.#takeContainer();
     try {
