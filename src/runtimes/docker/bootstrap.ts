@@ -40,8 +40,9 @@ export interface FirstOrders {
  * A kernel in user space may take only a part of what is written to a pipe of the host's when that is full, even
  * from a program that is ready to wait (gVisor does, and an unbuffered `print` of Python then loses the rest).
  * Pipes of its own it fills to the end. So the program writes to those, and `cat`, which looks at what was taken,
- * passes it on. This shell then is the program's parent: it hands its code on, and ends what it left behind, so
- * that the pipes come to their end. The engine's init sends signals to all of them, which only the program heeds.
+ * passes it on. This shell then is the program's parent and hands its code on; a child that the program left
+ * behind may hold the pipes open for a second at most. The engine's init sends signals to all of them, which only
+ * the program heeds. It ends no process but those that it started.
  */
 const RELAY = `
 relay() {
@@ -52,20 +53,12 @@ relay() {
   exec 5>"$pipe.1" 6>"$pipe.2" 2>/dev/null
   rm -f "$pipe.1" "$pipe.2"
   trap : TERM
-  "$@" >&5 2>&6 5>&- 6>&-
+  ( exec "$@" >&5 2>&6 5>&- 6>&- )
   code=$?
   exec 5>&- 6>&-
-  round=0 left=x
-  while [ -n "$left" ] && [ $round -lt 100 ]; do
-    round=$((round + 1)) left=
-    for found in /proc/[0-9]*; do
-      case \${found##*/} in 1|$$|$first|$second) continue ;; esac
-      IFS= read -r state <"$found/stat" || continue
-      case \${state##*) } in Z*|X*) ;; *) kill -9 "\${found##*/}" && left=x ;; esac
-    done
-  done
-  [ -z "$left" ] || kill -9 "$first" "$second"
+  ( sleep 1; kill -9 "$first" "$second" ) >/dev/null & guard=$!
   wait "$first" "$second"
+  kill -9 "$guard"
   exit $code
 }
 `;
@@ -87,7 +80,7 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
       .map((assignment) => `export ${quote(assignment)}`),
     ...(relay ? [RELAY] : []),
     `printf '%s\\n' '${STARTED}'`,
-    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
+    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
   const contents = [...files.values()].map((content) => padded(content, '\0'));

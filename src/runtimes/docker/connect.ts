@@ -156,7 +156,8 @@ function notAvailable(why: string): Unavailable {
   };
 }
 
-function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
+/** Why an engine does not answer, from the system's error or the engine's own. */
+export function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EACCES' || code === 'EPERM') {
     return {
