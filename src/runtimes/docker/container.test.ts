@@ -28,6 +28,7 @@ const spec: ContainerSpec = {
   labels: { 'io.glovebox.owner': 'name' },
   processesBy: 'cgroup',
   securityOpt: [],
+  isPodman: false,
 };
 
 interface Body {
@@ -75,9 +76,9 @@ describe('a container', () => {
         AutoRemove: false,
         RestartPolicy: { Name: 'no' },
         Tmpfs: {
-          '/workspace': `rw,exec,${mountOptions('workspace', diskShares(8), spec.user)}`,
-          '/tmp': `rw,exec,${mountOptions('tmp', diskShares(8), spec.user)}`,
-          '/dev/shm': `rw,exec,${mountOptions('shm', diskShares(8), spec.user)}`,
+          '/workspace': `rw,exec,${mountOptions('workspace', spec)}`,
+          '/tmp': `rw,exec,${mountOptions('tmp', spec)}`,
+          '/dev/shm': `rw,exec,${mountOptions('shm', spec)}`,
         },
         Mounts: [],
         Ulimits: [
@@ -124,8 +125,9 @@ describe('the disk limit', () => {
   });
 
   it('is mounted for its user alone, without devices and set-user-id programs', () => {
-    expect(mountOptions('workspace', diskShares(8), { uid: 5, gid: 6 })).toBe(
+    expect(mountOptions('workspace', { ...spec, user: { uid: 5, gid: 6 } })).toBe(
       'size=6291456,nr_inodes=1536,mode=0755,uid=5,gid=6,nosuid,nodev',
     );
+    expect(mountOptions('tmp', { ...spec, isPodman: true })).toBe('size=1048576,mode=1777,nosuid,nodev');
   });
 });

@@ -31,6 +31,11 @@ export interface ContainerSpec {
   /** How processes are counted: by the cgroup, or for each user by the kernel that the container runs on. */
   readonly processesBy: 'cgroup' | 'rlimit' | 'none';
   readonly securityOpt: readonly string[];
+  /**
+   * Podman knows no owner and no bound on the number of files for a file system in memory, and sets a limit of
+   * processes of its own, higher than root may in many containers, unless one is given.
+   */
+  readonly isPodman: boolean;
   /** Volumes that hold what outlives one program; without them all is gone with it. */
   readonly volumes?: { readonly workspace: string; readonly tmp: string };
 }
@@ -51,11 +56,20 @@ export function diskShares(diskMb: number): DiskShares {
 }
 
 /** The mount options of a place. Pure. */
-export function mountOptions(place: keyof typeof WRITABLE, shares: DiskShares, user: SandboxUser): string {
-  const bytes = shares[place];
+export function mountOptions(
+  place: keyof typeof WRITABLE,
+  { policy, user, isPodman }: Pick<ContainerSpec, 'policy' | 'user' | 'isPodman'>,
+): string {
+  const bytes = diskShares(policy.limits.diskMb.value)[place];
+  if (isPodman) return `size=${bytes},mode=1777,nosuid,nodev`;
+  const inodes = Math.max(256, Math.ceil(bytes / PAGE));
   const mode = place === 'workspace' ? '0755' : '1777';
-  const owner = `uid=${user.uid},gid=${user.gid}`;
-  return `size=${bytes},nr_inodes=${Math.max(256, Math.ceil(bytes / PAGE))},mode=${mode},${owner},nosuid,nodev`;
+  return `size=${bytes},nr_inodes=${inodes},mode=${mode},uid=${user.uid},gid=${user.gid},nosuid,nodev`;
+}
+
+/** The same for a volume of the engine's: in blocks, since Podman takes a size for a quota on a disk. Pure. */
+export function volumeOptions(...given: Parameters<typeof mountOptions>): string {
+  return mountOptions(...given).replace(/size=(\d+)/, (_, bytes) => `nr_blocks=${Number(bytes) / PAGE}`);
 }
 
 /** The body of `POST /containers/create` for a container that runs `command`, or waits for orders. Pure. */
@@ -65,10 +79,9 @@ export function containerBody(
 ): object {
   const { policy, user } = spec;
   const { limits } = policy;
-  const shares = diskShares(limits.diskMb.value);
   const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
   const tmpfs = (place: keyof typeof WRITABLE): Record<string, string> => ({
-    [WRITABLE[place]]: `rw,exec,${mountOptions(place, shares, user)}`,
+    [WRITABLE[place]]: `rw,exec,${mountOptions(place, spec)}`,
   });
   const volume = (Source: string, Target: string): object => ({
     ...{ Type: 'volume', Source, Target, ReadOnly: false },
@@ -124,7 +137,9 @@ export function containerBody(
         ulimit('nofile', OPEN_FILES),
         ulimit('fsize', Math.ceil(limits.diskMb.value * 1024 ** 2)),
         ulimit('cpu', Math.ceil(limits.timeoutSec.value + 2) * spec.cores),
-        ...(spec.processesBy === 'rlimit' ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)] : []),
+        ...(spec.processesBy === 'rlimit' || spec.isPodman
+          ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)]
+          : []),
       ],
     },
   };

@@ -5,7 +5,7 @@ import { HostGuest } from '../host/hostGuest.ts';
 import type { Capabilities, Command, Enforced, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
-import { type ContainerSpec, containerBody, diskShares, mountOptions, WRITABLE } from './container.ts';
+import { type ContainerSpec, containerBody, diskShares, volumeOptions, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
 import type { Engine } from './engine.ts';
 import { type Image, type ImageContent, interpreterIn } from './image.ts';
@@ -173,12 +173,11 @@ function startProgram(parts: DockerParts, files: Files, number: number): Promise
 
 /** Two file systems in memory, each as large as its share. */
 async function makeVolumes(engine: Engine, { spec, container }: DockerParts): Promise<Volumes> {
-  const shares = diskShares(spec.policy.limits.diskMb.value);
   const volumes = { workspace: nameFor(spec.id, 'w'), tmp: nameFor(spec.id, 't') };
   const made: string[] = [];
   try {
     for (const [place, name] of Object.entries(volumes) as ['workspace' | 'tmp', string][]) {
-      const o = mountOptions(place, shares, container.user);
+      const o = volumeOptions(place, container);
       await engine.call('POST', '/volumes/create', {
         body: {
           Name: name,

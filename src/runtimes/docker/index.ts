@@ -216,6 +216,7 @@ async function createGuest(parts: {
       ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
       processesBy: capabilities.limits.processes === 'rlimit' ? 'rlimit' : 'cgroup',
       securityOpt: settings.securityOpt,
+      isPodman: connection.isPodman,
     },
   });
 }
