@@ -15,6 +15,7 @@ interface VersionAnswer {
 export interface EngineInfo {
   readonly ID: string;
   readonly OSType?: string;
+  readonly Architecture?: string;
   readonly KernelVersion: string;
   readonly NCPU: number;
   readonly CgroupVersion?: string;

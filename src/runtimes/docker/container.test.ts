@@ -27,7 +27,8 @@ const spec: ContainerSpec = {
   cores: 2,
   labels: { 'io.glovebox.owner': 'name' },
   processesBy: 'cgroup',
-  securityOpt: [],
+  securityOpt: ['no-new-privileges', 'seccomp={}'],
+  sysctls: { 'net.ipv6.conf.all.disable_ipv6': '0' },
   isPodman: false,
 };
 
@@ -68,7 +69,8 @@ describe('a container', () => {
         ReadonlyRootfs: true,
         Privileged: false,
         CapDrop: ['ALL'],
-        SecurityOpt: ['no-new-privileges'],
+        SecurityOpt: ['no-new-privileges', 'seccomp={}'],
+        Sysctls: { 'net.ipv6.conf.all.disable_ipv6': '0' },
         Init: true,
         IpcMode: 'private',
         CgroupnsMode: 'private',

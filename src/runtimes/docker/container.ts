@@ -31,6 +31,7 @@ export interface ContainerSpec {
   /** How processes are counted: by the cgroup, or for each user by the kernel that the container runs on. */
   readonly processesBy: 'cgroup' | 'rlimit' | 'none';
   readonly securityOpt: readonly string[];
+  readonly sysctls: Readonly<Record<string, string>>;
   /**
    * Podman knows no owner and no bound on the number of files for a file system in memory, and sets a limit of
    * processes of its own, higher than root may in many containers, unless one is given.
@@ -116,7 +117,8 @@ export function containerBody(
       ReadonlyRootfs: true,
       Privileged: false,
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges', ...spec.securityOpt],
+      SecurityOpt: spec.securityOpt,
+      Sysctls: spec.sysctls,
       Init: true,
       IpcMode: 'private',
       CgroupnsMode: 'private',

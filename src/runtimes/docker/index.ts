@@ -17,6 +17,7 @@ import {
 import type { SandboxUser } from './container.ts';
 import { DockerGuest } from './guest.ts';
 import { type Image, type ImageContent, inspectImage, LOOK, parseLook } from './image.ts';
+import { securityOptions, sysctls } from './security.ts';
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './settings.ts';
 import { sweepEngine } from './sweep.ts';
 
@@ -215,7 +216,8 @@ async function createGuest(parts: {
       cores: connection.info.NCPU,
       ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
       processesBy: capabilities.limits.processes === 'rlimit' ? 'rlimit' : 'cgroup',
-      securityOpt: settings.securityOpt,
+      securityOpt: await securityOptions(connection, settings),
+      sysctls: sysctls(connection, spec.policy),
       isPodman: connection.isPodman,
     },
   });
