@@ -16,14 +16,17 @@ export const STARTED = 'glovebox: started';
  */
 export const BOOTSTRAP = `
 fail() { printf 'glovebox: failed\\n'; printf '%s\\n' "$1" >&2; exit 125; }
-take() { dd bs=${512} iflag=fullblock count="$1" 2>/dev/null; }
-put() { take "$2" | head -c "$3" >"$1" || fail "cannot write $1"; }
+take() { dd bs="$1" iflag=fullblock count="$2" 2>/dev/null; }
+put() { take "$2" "$3" | head -c "$4" >"$1" || fail "cannot write $1"; }
 env=$(command -v env) && command -v dd >/dev/null && command -v head >/dev/null || fail 'env, dd or head is missing'
 IFS= read -r blocks || exit 125
-eval "$(take "$blocks")"
+eval "$(take ${512} "$blocks")"
 `;
 
 const BLOCK = 512;
+
+/** Fewer and larger steps for what is large. */
+const LARGE_BLOCK = 64 * 1024;
 
 export interface FirstOrders {
   /** By path relative to the working folder, which is the workspace. */
@@ -71,7 +74,8 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
   const lines = [
     ...[...folders].map((folder) => `mkdir -p -- ${quote(folder)} || fail 'cannot make a folder'`),
     ...[...files].map(
-      ([path, { byteLength }]) => `put ${quote(`./${path}`)} ${blocksOf(byteLength)} ${byteLength}`,
+      ([path, { byteLength }]) =>
+        `put ${quote(`./${path}`)} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
     ),
     // Some of them may not be set, or not be this shell's to unset.
     ...unset.map((name) => `unset ${name} 2>/dev/null || :`),
@@ -83,7 +87,7 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
     `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
-  const contents = [...files.values()].map((content) => padded(content, '\0'));
+  const contents = [...files.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
   return Buffer.concat([Buffer.from(`${orders.length / BLOCK}\n`), orders, ...contents]);
 }
 
@@ -99,12 +103,16 @@ export function quote(word: string): string {
   });
 }
 
-function blocksOf(bytes: number): number {
-  return Math.ceil(bytes / BLOCK);
+function blockFor(bytes: number): number {
+  return bytes < LARGE_BLOCK ? BLOCK : LARGE_BLOCK;
 }
 
-function padded(content: Uint8Array, filler: string): Buffer {
-  const missing = blocksOf(content.byteLength) * BLOCK - content.byteLength;
+function blocksOf(bytes: number, block: number = blockFor(bytes)): number {
+  return Math.ceil(bytes / block);
+}
+
+function padded(content: Uint8Array, filler: string, block: number = BLOCK): Buffer {
+  const missing = blocksOf(content.byteLength, block) * block - content.byteLength;
   return Buffer.concat([content, Buffer.alloc(missing, filler)]);
 }
 

@@ -68,16 +68,26 @@ export function mountOptions(
   return `size=${bytes},nr_inodes=${inodes},mode=${mode},uid=${user.uid},gid=${user.gid},nosuid,nodev`;
 }
 
-/** The same for a volume of the engine's: in blocks, since Podman takes a size for a quota on a disk. Pure. */
-export function volumeOptions(...given: Parameters<typeof mountOptions>): string {
-  return mountOptions(...given).replace(/size=(\d+)/, (_, bytes) => `nr_blocks=${Number(bytes) / PAGE}`);
+/**
+ * The same for a volume of the engine's: in blocks, since Podman takes a size for a quota on a disk, and for
+ * everybody where the engine's user ids are not the container's. Pure.
+ */
+export function volumeOptions(
+  place: keyof typeof WRITABLE,
+  spec: Parameters<typeof mountOptions>[1],
+  mapsUsers: boolean,
+): string {
+  const options = mountOptions(place, { ...spec, isPodman: spec.isPodman || mapsUsers });
+  return options.replace(/size=(\d+)/, (_, bytes) => `nr_blocks=${Number(bytes) / PAGE}`);
 }
 
-/** The body of `POST /containers/create` for a container that runs `command`, or waits for orders. Pure. */
-export function containerBody(
-  spec: ContainerSpec,
-  command: readonly string[] = [BOOTSTRAP, 'glovebox'],
-): object {
+/** What a container does that is not a program's: it keeps the files, and vanishes when it ends. */
+export interface Keeping {
+  readonly script: string;
+}
+
+/** The body of `POST /containers/create` for a container that waits for a program, or keeps the files. Pure. */
+export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
   const { policy, user } = spec;
   const { limits } = policy;
   const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
@@ -90,7 +100,7 @@ export function containerBody(
   });
   return {
     Image: spec.image,
-    Entrypoint: ['/bin/sh', '-c', ...command],
+    Entrypoint: ['/bin/sh', '-c', ...(keeping ? [keeping.script] : [BOOTSTRAP, 'glovebox'])],
     Cmd: [],
     // tini sends signals on to all that it started: between it and the program there may be a shell.
     Env: [`PATH=${spec.searchPath}`, ...(spec.processesBy === 'rlimit' ? ['TINI_KILL_PROCESS_GROUP=1'] : [])],
@@ -123,7 +133,7 @@ export function containerBody(
       IpcMode: 'private',
       CgroupnsMode: 'private',
       LogConfig: { Type: 'none' },
-      AutoRemove: false,
+      AutoRemove: keeping !== undefined,
       RestartPolicy: { Name: 'no' },
       Tmpfs: {
         ...Object.fromEntries(spec.imageVolumes.map((path) => [path, `ro,size=${PAGE}`])),

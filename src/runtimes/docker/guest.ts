@@ -72,10 +72,13 @@ export class DockerGuest extends HostGuest {
         },
       );
     }
-    const volumes = await makeVolumes(connection.engine, parts);
+    const volumes = await makeVolumes(parts);
     try {
       const name = nameFor(spec.id, 'k');
-      const body = containerBody({ ...parts.container, volumes, labels: labelsFor(name) }, [KEEPER_SCRIPT]);
+      const body = containerBody(
+        { ...parts.container, volumes, labels: labelsFor(name) },
+        { script: KEEPER_SCRIPT },
+      );
       const keeper = await Keeper.start(connection.engine, name, body);
       try {
         const state = await keeper.inspect();
@@ -172,12 +175,13 @@ function startProgram(parts: DockerParts, files: Files, number: number): Promise
 }
 
 /** Two file systems in memory, each as large as its share. */
-async function makeVolumes(engine: Engine, { spec, container }: DockerParts): Promise<Volumes> {
+async function makeVolumes({ spec, container, connection }: DockerParts): Promise<Volumes> {
+  const { engine } = connection;
   const volumes = { workspace: nameFor(spec.id, 'w'), tmp: nameFor(spec.id, 't') };
   const made: string[] = [];
   try {
     for (const [place, name] of Object.entries(volumes) as ['workspace' | 'tmp', string][]) {
-      const o = volumeOptions(place, container);
+      const o = volumeOptions(place, container, connection.mapsUsers);
       await engine.call('POST', '/volumes/create', {
         body: {
           Name: name,
