@@ -19,7 +19,7 @@ describe('config explain', () => {
     expect(stdout).toContain('timeout_sec: 30  # default\n');
     expect(stdout).toContain('type: "local"  # default\n');
     expect(stdout).toContain('min_isolation: unset  # default\n');
-    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^[a-z_]+: .+ {2}# .+$/);
+    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^[a-z_.]+: .+ {2}# .+$/);
   });
 
   it.each(['timeout_sec', 'timeoutSec', 'SANDBOX_TIMEOUT_SEC'])(
@@ -38,6 +38,15 @@ describe('config explain', () => {
     expect(stdout).toContain(`max_processes: 10  # max_processes in the project file ${project}\n`);
     expect(stdout).toContain(`timeout_sec: 10  # timeout_sec in the project file ${project}\n`);
     expect(stdout).toContain('disk_mb: 33  # environment variable SANDBOX_DISK_MB\n');
+  });
+
+  it('shows an amount of memory as it can be written', async () => {
+    const byDefault = await glovebox.run(['config', 'explain', 'docker_memory_limit']);
+    const bySomebody = await glovebox.run(['config', 'explain', 'DOCKER_MEMORY_LIMIT', '--json'], {
+      env: { DOCKER_MEMORY_LIMIT: '1g' },
+    });
+    expect(byDefault.stdout).toBe('docker_memory_limit: "256m"  # default\n');
+    expect(JSON.parse(bySomebody.stdout).settings.docker_memory_limit.value).toBe('1024m');
   });
 
   it('says the same in JSON', async () => {
