@@ -152,7 +152,7 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
 function notAvailable(why: string): Unavailable {
   return {
     available: false,
-    reason: `Docker daemon not available: ${why}.`,
+    reason: `Docker daemon not available: ${why.replace(/\.$/, '')}.`,
     fix: 'Set SANDBOX_TYPE=local or start the Docker daemon (systemctl start docker).',
   };
 }

@@ -69,8 +69,10 @@ export function docker(options: DockerOptions = {}): Runtime {
       try {
         await lookInto(connection, await inspectImage(connection.engine, settings.image));
       } catch (error) {
-        if (isSandboxError(error)) return { available: false, reason: error.message, fix: error.hint };
-        return lost(error, connection);
+        if (!isSandboxError(error)) return lost(error, connection);
+        // A setting that makes no sense is not an engine that is missing: no fallback may hide it.
+        if (error.code === 'CONFIG_INVALID') throw error;
+        return { available: false, reason: error.message, fix: error.hint };
       }
       return {
         available: true,
