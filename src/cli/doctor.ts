@@ -71,7 +71,7 @@ function describeRuntime({ name, probe }: Examined): string[] {
       '  ',
     ),
     ...say(`limits: ${LIMIT_NAMES.map((limit) => `${WORD[limit]} by ${limits[limit]}`).join(', ')}`, '  '),
-    ...(probe.notes ?? []).flatMap((note) => say(note, '  ')),
+    ...[...(probe.notes ?? []), ...(probe.about ?? [])].flatMap((note) => say(note, '  ')),
     '',
   ];
 }
@@ -113,6 +113,7 @@ function asJson(runtimes: readonly Examined[], languages: readonly Interpreter[]
           timeout_sec: limits.timeoutSec,
         },
         notes: probe.notes ?? [],
+        about: probe.about ?? [],
       };
     }),
     languages,

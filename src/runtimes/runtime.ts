@@ -26,6 +26,8 @@ export type Probe =
       readonly capabilities: Capabilities;
       /** What a person should know, in whole sentences: what is not held and how to get it. */
       readonly notes?: readonly string[];
+      /** What `doctor` says besides, in whole sentences: which cgroups there are, what should be brought up to date. */
+      readonly about?: readonly string[];
     }
   | { readonly available: false; readonly reason: string; readonly fix: string };
 

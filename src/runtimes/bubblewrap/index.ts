@@ -7,6 +7,7 @@ import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
+import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
 import { type HostInterpreter, InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import { ownedName } from '../host/owner.ts';
@@ -44,7 +45,14 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     name: 'bubblewrap',
     async probe(): Promise<Probe> {
       const { unavailable, version, capabilities } = await prepare();
-      return unavailable ?? { available: true, version: `bubblewrap ${version}`, capabilities };
+      return (
+        unavailable ?? {
+          available: true,
+          version: `bubblewrap ${version}`,
+          capabilities,
+          about: [describeCgroups(cgroups)],
+        }
+      );
     },
     async create(spec): Promise<Guest> {
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.

@@ -144,9 +144,43 @@ export function capabilitiesOf({ info, ownKernel }: Pick<Connection, 'info' | 'o
   };
 }
 
-function isOlder(version: string, [major, minor]: readonly [number, number]): boolean {
-  const [itsMajor = 0, itsMinor = 0] = version.split('.').map(Number);
-  return itsMajor < major || (itsMajor === major && itsMinor < minor);
+/** The oldest runc without the escapes of November 2025 (CVE-2025-31133, CVE-2025-52565, CVE-2025-52881). */
+const OLDEST_RUNC = [1, 2, 8] as const;
+
+/** What `doctor` says besides. Pure. */
+export function aboutEngine(
+  connection: Pick<Connection, 'info' | 'components' | 'mapsUsers' | 'engine' | 'runtime'>,
+): string[] {
+  const { info, components, mapsUsers, engine, runtime } = connection;
+  const runc = components.get('runc');
+  const old = runtime === 'runc' && runc !== undefined && isOlder(runc, OLDEST_RUNC);
+  const missing = [
+    ...(info.MemoryLimit ? [] : ['memory']),
+    ...(info.PidsLimit ? [] : ['processes']),
+    ...(info.CpuCfsQuota ? [] : ['cpu']),
+  ];
+  return [
+    `${engine.endpoint.url} (${engine.endpoint.origin}), cgroups of version ${info.CgroupVersion ?? '1'} by ${info.CgroupDriver ?? 'an unknown driver'}${mapsUsers ? ', users mapped' : ''}.`,
+    ...(missing.length === 0
+      ? []
+      : [
+          `The engine cannot hold ${missing.join(', ')}. Where it is rootless, delegate the controllers to its user: systemctl edit user@.service, Delegate=cpu cpuset memory pids.`,
+        ]),
+    ...(old
+      ? [
+          `runc ${runc} is older than ${OLDEST_RUNC.join('.')}, which mended ways out of a container in November 2025. Unless your distribution mended it too, update the engine.`,
+        ]
+      : []),
+  ];
+}
+
+function isOlder(version: string, than: readonly number[]): boolean {
+  const parts = version.split(/[.+~-]/).map(Number);
+  for (const [place, wanted] of than.entries()) {
+    const part = parts[place] ?? 0;
+    if (part !== wanted) return part < wanted;
+  }
+  return false;
 }
 
 function notAvailable(why: string): Unavailable {

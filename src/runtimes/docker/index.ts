@@ -7,6 +7,7 @@ import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
 import type { Capabilities, Guest, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import {
+  aboutEngine,
   type Connection,
   capabilitiesOf,
   connect,
@@ -78,6 +79,7 @@ export function docker(options: DockerOptions = {}): Runtime {
         available: true,
         version: `${connection.name} ${connection.version}, ${connection.runtime}`,
         capabilities: capabilitiesOf(connection),
+        about: aboutEngine(connection),
       };
     },
     async create(spec): Promise<Guest> {
