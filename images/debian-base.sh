@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes a base for `glovebox images build` out of Debian packages, for places where no registry can be reached:
 #
-#   images/debian-base.sh [NAME]      makes the image NAME (default: debian:bookworm-slim, where the Dockerfile
-#                                     looks for its base)
-#   images/debian-base.sh -           writes a tar archive instead, as for: podman import - NAME
+#   images/debian-base.sh [NAME [PACKAGE...]]
+#
+# makes the image NAME (without one debian:bookworm-slim, which is what the Dockerfile starts from), with further
+# Debian packages such as python3-numpy. With - as NAME it writes a tar archive, as for: podman import - NAME
 #
 # It needs root, a machine with apt (Debian 12 or later, or what is derived from it), mmdebstrap (apt-get install
 # mmdebstrap) and the docker command. The packages come from where this machine's own apt gets them, in the same
@@ -11,6 +12,7 @@
 set -eu
 
 name=${1-debian:bookworm-slim}
+[ $# -eq 0 ] || shift
 hooks=/usr/share/mmdebstrap/hooks/merged-usr
 
 fail() {
@@ -22,6 +24,13 @@ case $name in
   - | [!-]*) ;;
   *) fail "there is no option $name; name the image, or - for a tar archive" ;;
 esac
+include=usr-is-merged,python3,ca-certificates,libstdc++6
+for package; do
+  case $package in
+    *[!a-z0-9.+-]* | [!a-z0-9]*) fail "$package is no name of a Debian package" ;;
+  esac
+  include=$include,$package
+done
 command -v mmdebstrap >/dev/null || fail 'mmdebstrap is missing: apt-get install mmdebstrap'
 [ "$name" = - ] || command -v docker >/dev/null || fail 'docker is missing: apt-get install docker.io, or write a tar archive with -'
 [ "$(id -u)" = 0 ] || fail 'only root can do this'
@@ -40,7 +49,7 @@ apt-config dump --format '%F "%v";%n' Acquire >"$work/acquire"
 
 make_base() {
   mmdebstrap --variant=essential --format=tar --aptopt="$work/acquire" \
-    --hook-dir="$hooks" --include=usr-is-merged,python3,ca-certificates,libstdc++6 \
+    --hook-dir="$hooks" --include="$include" \
     --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \

@@ -19,7 +19,7 @@ export async function buildImages({ packages, json = false, ...flags }: BuildFla
   try {
     const image = await buildImage({
       ...flags,
-      ...(packages === undefined ? {} : { packages: splitPackages(packages) }),
+      ...(packages === undefined ? {} : { packages: { python: splitPackages(packages) } }),
       onLine: (line) => progress.show(line),
       signal: cancel.signal,
     });

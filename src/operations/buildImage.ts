@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { SandboxError } from '../errors.ts';
-import type { LanguageName } from '../languages/language.ts';
+import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { isPackageName } from '../languages/packageNames.ts';
 import { buildImage as build, findBase } from '../runtimes/docker/build.ts';
 import type { BuildLine } from '../runtimes/docker/buildLog.ts';
@@ -11,11 +11,13 @@ import { nodeForImage } from '../runtimes/docker/nodeBinary.ts';
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from '../runtimes/docker/settings.ts';
 import { packageFile } from '../version.ts';
 
+type Packages = Readonly<Partial<Record<LanguageName, readonly string[]>>>;
+
 export interface BuildImageOptions {
   /** The image to start from; the Dockerfile's own otherwise. */
   readonly base?: string;
-  /** Packages for Python that every sandbox of the image has. */
-  readonly packages?: readonly string[];
+  /** Packages that every sandbox of the image has: from pip, from npm, and for shell from Debian. */
+  readonly packages?: Packages;
   /** What the image is called; otherwise as the settings name the image of sandboxes. */
   readonly tag?: string;
   /** Whether the engine may pull a base that it does not have. */
@@ -41,7 +43,7 @@ export async function buildImage(
   settings: DockerSettings = DEFAULT_DOCKER_SETTINGS,
 ): Promise<BuiltImage> {
   const { tag = settings.image, node = process.execPath, pull: mayPull = false } = options;
-  const packages = checkPackages(options.packages ?? []);
+  const packages = packageArguments(options.packages ?? {});
   const connection = await connect(settings.runtime);
   if ('reason' in connection) throw unavailableError('docker', connection);
   const { engine } = connection;
@@ -57,7 +59,7 @@ export async function buildImage(
       { name: 'Dockerfile', mode: 0o644, size: dockerfile.length, content: [dockerfile] },
       await nodeForImage(node, Arch),
     ],
-    buildArguments: { BASE_IMAGE: base, PACKAGES: packages.join(' ') },
+    buildArguments: { BASE_IMAGE: base, ...packages },
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
@@ -65,14 +67,26 @@ export async function buildImage(
   return { tag, id, sizeMb: Math.round(sizeBytes / 1024 ** 2), interpreters: content.interpreters };
 }
 
-/** Throws `INPUT_INVALID` for what is no package of an index: an option, an address, a path. */
-function checkPackages(packages: readonly string[]): readonly string[] {
-  const wrong = packages.find((name) => !isPackageName('python', name));
-  if (wrong === undefined) return packages;
-  throw new SandboxError('INPUT_INVALID', `${JSON.stringify(wrong)} is no package of Python.`, {
-    hint: 'Give names with an optional version, as in: --packages numpy,pandas==2.2.3',
-    details: { package: wrong },
-  });
+/** The build arguments by which the Dockerfile gets packages. */
+const ARGUMENTS: Readonly<Record<LanguageName, string>> = {
+  python: 'PACKAGES',
+  javascript: 'JAVASCRIPT_PACKAGES',
+  shell: 'SHELL_PACKAGES',
+};
+
+/** Throws `INPUT_INVALID` for what is no package of an index: an option, an address, a path. Pure. */
+export function packageArguments(packages: Packages): Record<string, string> {
+  return Object.fromEntries(
+    LANGUAGE_NAMES.map((language) => {
+      const names = packages[language] ?? [];
+      const wrong = names.find((name) => !isPackageName(language, name));
+      if (wrong === undefined) return [ARGUMENTS[language], names.join(' ')];
+      throw new SandboxError('INPUT_INVALID', `${JSON.stringify(wrong)} is no package for ${language}.`, {
+        hint: 'Give names with an optional version, as in: --packages numpy,pandas==2.2.3',
+        details: { language, package: wrong },
+      });
+    }),
+  );
 }
 
 /** What the Dockerfile starts from when nobody says otherwise. */
