@@ -24,6 +24,7 @@ const TELLTALE = `
 FROM ${DEFAULT_DOCKER_SETTINGS.image}
 USER root
 LABEL ${LABEL}=${NONCE}
+WORKDIR /
 RUN for tool in npm apt-get; do \\
       printf '#!/bin/sh\\nfor word; do printf "%%s was given <%%s>\\\\n" '$tool' "$word"; done\\n' >/usr/local/bin/$tool; \\
       chmod 755 /usr/local/bin/$tool; \\
@@ -46,6 +47,10 @@ LABEL ${LABEL}=${NONCE}
 RUN rm -f "$(command -v python3)" "$(command -v apt-get)"
 `;
 
+/** A build writes some hundred megabytes, and a busy disk takes its time. */
+const BUILD_DEADLINE_MS = 150_000;
+const TEST_TIMEOUT_MS = 180_000;
+
 const image = (name: string): string => `glovebox-test-${name}:${NONCE}`;
 
 if (!probe.available && !required) {
@@ -53,7 +58,7 @@ if (!probe.available && !required) {
     it('are built', () => {});
   });
 } else {
-  describe('images', () => {
+  describe('images', { timeout: TEST_TIMEOUT_MS }, () => {
     const command = useCommand();
     let connection: Connection;
 
@@ -64,8 +69,11 @@ if (!probe.available && !required) {
       await derive('telltale', TELLTALE);
       await derive('python-only', PYTHON_ONLY);
       await derive('without-python', WITHOUT_PYTHON);
-    });
-    afterAll(() => removeAll(connection));
+    }, TEST_TIMEOUT_MS);
+    afterAll(() => removeAll(connection), TEST_TIMEOUT_MS);
+
+    const build = (...args: string[]) =>
+      command.run(['images', 'build', ...args], { deadlineMs: BUILD_DEADLINE_MS });
 
     async function derive(name: string, dockerfile: string): Promise<void> {
       const content = Buffer.from(dockerfile);
@@ -78,7 +86,7 @@ if (!probe.available && !required) {
 
     it('are built from a base that has everything, and told with what is in them', async () => {
       const tag = image('whole');
-      const built = await command.run(['images', 'build', '--base', image('python-only'), '--tag', tag]);
+      const built = await build('--base', image('python-only'), '--tag', tag);
       expect(built).toMatchObject({
         status: 0,
         stdout: expect.stringMatching(
@@ -99,15 +107,7 @@ if (!probe.available && !required) {
 
     it('are told as JSON too', async () => {
       const tag = image('json');
-      const built = await command.run([
-        'images',
-        'build',
-        '--base',
-        image('python-only'),
-        '--tag',
-        tag,
-        '--json',
-      ]);
+      const built = await build('--base', image('python-only'), '--tag', tag, '--json');
       expect(JSON.parse(built.stdout)).toEqual({
         tag,
         id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
@@ -132,7 +132,7 @@ if (!probe.available && !required) {
 
     it('are not built from a base that would have to be pulled', async () => {
       const base = image('nowhere');
-      expect(await command.run(['images', 'build', '--base', base, '--tag', image('never')])).toMatchObject({
+      expect(await build('--base', base, '--tag', image('never'))).toMatchObject({
         status: 125,
         stdout: '',
         stderr: expect.stringMatching(
@@ -143,7 +143,7 @@ if (!probe.available && !required) {
 
     it('are not built from a base without Python and without a way to get it', async () => {
       const base = image('without-python');
-      expect(await command.run(['images', 'build', '--base', base, '--tag', image('never')])).toMatchObject({
+      expect(await build('--base', base, '--tag', image('never'))).toMatchObject({
         status: 125,
         stdout: '',
         stderr: expect.stringContaining(
@@ -178,9 +178,9 @@ if (!probe.available && !required) {
       ['--node', MAIN, `${MAIN} is no Linux program for `],
       ['--tag', 'Upper Case', 'The engine does not take this build: '],
     ])('are not built with %s %s', async (option, value, sentence) => {
-      const args = ['images', 'build', '--base', image('telltale'), `${option}=${value}`];
+      const args = ['--base', image('telltale'), `${option}=${value}`];
       const tag = option === '--tag' ? [] : ['--tag', image('never')];
-      expect(await command.run([...args, ...tag])).toMatchObject({
+      expect(await build(...args, ...tag)).toMatchObject({
         status: 125,
         stdout: '',
         stderr: expect.stringContaining(`glovebox: ${sentence}`),
@@ -192,7 +192,7 @@ if (!probe.available && !required) {
       const args = ['--base', image('telltale'), '--tag', image('never'), '--packages', 'slow'];
       const child = spawn(process.execPath, [MAIN, 'images', 'build', ...args], {
         stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: 50_000,
+        timeout: BUILD_DEADLINE_MS,
       });
       const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
       await says(child, 'pip was given <slow>');
