@@ -70,7 +70,7 @@ if (!probe.available && !required) {
       await derive('python-only', PYTHON_ONLY);
       await derive('without-python', WITHOUT_PYTHON);
     }, TEST_TIMEOUT_MS);
-    afterAll(() => removeAll(connection), TEST_TIMEOUT_MS);
+    afterAll(() => (probe.available ? removeAll(connection) : undefined), TEST_TIMEOUT_MS);
 
     const build = (...args: string[]) =>
       command.run(['images', 'build', ...args], { deadlineMs: BUILD_DEADLINE_MS });
