@@ -73,6 +73,31 @@ Examples:
       process.exitCode = await doctor(options);
     });
 
+  const images = program.command('images').description('make images for the runtime docker');
+  images
+    .command('build')
+    .description('build the image of the sandboxes: Python, Node.js, bash and the usual tools')
+    .option('--base <image>', 'the image to start from (default: debian:bookworm-slim)')
+    .option('--packages <names>', 'packages for Python to put in, with commas between them')
+    .option('--tag <name>', 'what the image is called (default: the one that sandboxes use)')
+    .option('--node <file>', 'the Linux Node.js to put in (default: the one that runs this)')
+    .option('--pull', 'let the engine pull the base where it does not have it')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Nothing is pulled unless --pull says so. Without a registry, images/debian-base.sh makes a base from Debian packages.
+
+Examples:
+  glovebox images build --pull
+  glovebox images build --packages numpy,pandas==2.2.3,matplotlib
+  glovebox images build --base my-base:latest --tag my-sandbox:latest`,
+    )
+    .action(async (options) => {
+      const { buildImages } = await import('./images.ts');
+      process.exitCode = await buildImages(options);
+    });
+
   const config = program.command('config').description('look at the settings');
   config
     .command('explain')

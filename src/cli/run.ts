@@ -12,6 +12,7 @@ import type { ExecuteOptions } from '../operations/options.ts';
 import type { OutputChunk } from '../result/output.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import { resultToJson } from '../result/resultJson.ts';
+import { cancelOnSignals } from './cancel.ts';
 import { forTerminal } from './terminal.ts';
 
 export interface RunFlags {
@@ -309,18 +310,4 @@ async function printJson(result: ExecutionResult, outs: readonly Out[]): Promise
   });
   const shown = written.length === 0 ? json : { ...json, files: Object.fromEntries(written) };
   process.stdout.write(`${JSON.stringify(shown)}\n`);
-}
-
-/** Ctrl-C and its like cancel the run; what it printed so far stays, and nothing is left behind. */
-function cancelOnSignals(): { signal: AbortSignal; dispose(): void } {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.on(name, abort);
-  return {
-    signal: controller.signal,
-    dispose() {
-      for (const name of signals) process.off(name, abort);
-    },
-  };
 }

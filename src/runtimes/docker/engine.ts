@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Endpoint } from './endpoint.ts';
 
@@ -60,7 +61,7 @@ export class Engine {
   async stream(
     method: string,
     path: string,
-    options: CallOptions & { readonly upload?: Uint8Array } = {},
+    options: CallOptions & { readonly upload?: AsyncIterable<Uint8Array> } = {},
   ): Promise<IncomingMessage> {
     const response = await this.#send(method, path, options);
     if ((response.statusCode ?? 500) >= 400) throw refusal(response, await text(response));
@@ -88,15 +89,19 @@ export class Engine {
   #send(
     method: string,
     path: string,
-    { body, signal, deadlineMs = ANSWER_DEADLINE_MS, upload }: CallOptions & { readonly upload?: Uint8Array },
+    {
+      body,
+      signal,
+      deadlineMs = ANSWER_DEADLINE_MS,
+      upload,
+    }: CallOptions & { readonly upload?: AsyncIterable<Uint8Array> },
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const payload = upload ?? (body === undefined ? '' : JSON.stringify(body));
+      const payload = body === undefined ? '' : JSON.stringify(body);
       const request = this.#open({
         method,
         path: this.#prefix + path,
-        headers:
-          upload === undefined ? headersFor(payload as string) : { 'content-type': 'application/x-tar' },
+        headers: upload === undefined ? headersFor(payload) : { 'content-type': 'application/x-tar' },
         ...(signal === undefined ? {} : { signal }),
       });
       request.setTimeout(deadlineMs, () => {
@@ -106,7 +111,9 @@ export class Engine {
       });
       request.on('response', resolve);
       request.on('error', reject);
-      request.end(payload);
+      if (upload === undefined) request.end(payload);
+      // An engine may answer before it has read all of it; what went wrong then is in its answer.
+      else pipeline(Readable.from(upload), request, (error) => error && reject(error));
     });
   }
 

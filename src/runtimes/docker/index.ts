@@ -120,7 +120,7 @@ const TRIAL_POLICY: Policy = {
 };
 
 /** Looks inside an image, from a container of it that is held like every other one, and at how that is held. */
-async function lookInside(
+export async function lookInside(
   connection: Connection,
   image: Image,
   settings: DockerSettings,
