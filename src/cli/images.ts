@@ -1,3 +1,4 @@
+import { loadSettings } from '../config/index.ts';
 import { type BuiltImage, buildImage } from '../operations/buildImage.ts';
 import type { BuildLine } from '../runtimes/docker/buildLog.ts';
 import { cancelOnSignals } from './cancel.ts';
@@ -10,14 +11,17 @@ export interface BuildFlags {
   readonly node?: string;
   readonly pull?: boolean;
   readonly json?: boolean;
+  readonly config?: string;
 }
 
 /** Builds the image of the runtime `docker`; resolves to the exit status. */
-export async function buildImages({ packages, json = false, ...flags }: BuildFlags): Promise<number> {
+export async function buildImages({ packages, json = false, config, ...flags }: BuildFlags): Promise<number> {
+  const loaded = await loadSettings(config === undefined ? {} : { configFile: config, overrideKind: 'flag' });
   const cancel = cancelOnSignals();
   const progress = process.stderr.isTTY ? new TerminalProgress() : new PlainProgress();
   try {
     const image = await buildImage({
+      loaded,
       ...flags,
       ...(packages === undefined ? {} : { packages: { python: splitPackages(packages) } }),
       onLine: (line) => progress.show(line),

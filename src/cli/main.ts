@@ -79,10 +79,11 @@ Examples:
     .description('build the image of the sandboxes: Python, Node.js, bash and the usual tools')
     .option('--base <image>', 'the image to start from (default: debian:bookworm-slim)')
     .option('--packages <names>', 'packages for Python to put in, with commas between them')
-    .option('--tag <name>', 'what the image is called (default: the one that sandboxes use)')
+    .option('--tag <name>', 'what the image is called (default: glovebox-sandbox:latest)')
     .option('--node <file>', 'the Linux Node.js to put in (default: the one that runs this)')
     .option('--pull', 'let the engine pull the base where it does not have it')
     .option('--json', 'print JSON')
+    .option('--config <file>', "a settings file instead of the user's and the project's")
     .addHelpText(
       'after',
       `

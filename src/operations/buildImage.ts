@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { LoadedSettings } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { isPackageName } from '../languages/packageNames.ts';
@@ -8,17 +9,20 @@ import { connect, unavailableError } from '../runtimes/docker/connect.ts';
 import { inspectImage } from '../runtimes/docker/image.ts';
 import { lookInside } from '../runtimes/docker/index.ts';
 import { nodeForImage } from '../runtimes/docker/nodeBinary.ts';
-import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from '../runtimes/docker/settings.ts';
+import { DEFAULT_DOCKER_SETTINGS } from '../runtimes/docker/settings.ts';
 import { packageFile } from '../version.ts';
+import { runtimeOptions } from './context.ts';
 
 type Packages = Readonly<Partial<Record<LanguageName, readonly string[]>>>;
 
 export interface BuildImageOptions {
+  /** Names the engine's runtime and the packages that every image has (`languages.<name>.default_packages`). */
+  readonly loaded: Pick<LoadedSettings, 'settings'>;
   /** The image to start from; the Dockerfile's own otherwise. */
   readonly base?: string;
   /** Packages that every sandbox of the image has: from pip, from npm, and for shell from Debian. */
   readonly packages?: Packages;
-  /** What the image is called; otherwise as the settings name the image of sandboxes. */
+  /** What the image is called; otherwise as the runtime `docker` expects it by default. */
   readonly tag?: string;
   /** Whether the engine may pull a base that it does not have. */
   readonly pull?: boolean;
@@ -37,13 +41,12 @@ export interface BuiltImage {
   readonly interpreters: ReadonlyMap<LanguageName, { readonly path: string; readonly version: string }>;
 }
 
-/** Builds the image of the runtime `docker`, and looks what is in it. */
-export async function buildImage(
-  options: BuildImageOptions,
-  settings: DockerSettings = DEFAULT_DOCKER_SETTINGS,
-): Promise<BuiltImage> {
-  const { tag = settings.image, node = process.execPath, pull: mayPull = false } = options;
-  const packages = packageArguments(options.packages ?? {});
+/** Builds the image of the runtime `docker` as the settings want it, and looks what is in it. */
+export async function buildImage({ loaded, ...options }: BuildImageOptions): Promise<BuiltImage> {
+  const settings = { ...DEFAULT_DOCKER_SETTINGS, ...runtimeOptions(loaded).docker };
+  // Never the name of an image of somebody else's that the settings may name.
+  const { tag = DEFAULT_DOCKER_SETTINGS.image, node = process.execPath, pull: mayPull = false } = options;
+  const packages = packageArguments(together(defaultPackages(loaded), options.packages ?? {}));
   const connection = await connect(settings.runtime);
   if ('reason' in connection) throw unavailableError('docker', connection);
   const { engine } = connection;
@@ -65,6 +68,24 @@ export async function buildImage(
   });
   const content = await lookInside(connection, await inspectImage(engine, id), settings, false);
   return { tag, id, sizeMb: Math.round(sizeBytes / 1024 ** 2), interpreters: content.interpreters };
+}
+
+function defaultPackages({ settings }: Pick<LoadedSettings, 'settings'>): Packages {
+  return {
+    python: settings.pythonPackages ?? [],
+    javascript: settings.javascriptPackages ?? [],
+    shell: settings.shellPackages ?? [],
+  };
+}
+
+/** Both, each package once. Pure. */
+function together(some: Packages, more: Packages): Packages {
+  return Object.fromEntries(
+    LANGUAGE_NAMES.map((language) => [
+      language,
+      [...new Set([...(some[language] ?? []), ...(more[language] ?? [])])],
+    ]),
+  );
 }
 
 /** The build arguments by which the Dockerfile gets packages. */

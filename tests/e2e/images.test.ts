@@ -1,8 +1,10 @@
 /** Builds images with the real engine, each from a small one that is derived from the image of the sandboxes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/index.ts';
 import { getSandbox } from '../../src/index.ts';
 import { buildImage } from '../../src/operations/buildImage.ts';
 import { buildImage as buildFrom } from '../../src/runtimes/docker/build.ts';
@@ -154,11 +156,13 @@ if (!probe.available && !required) {
 
     it('give packages to the package managers word by word, and never as options or patterns', async () => {
       const said: string[] = [];
+      const { settings } = await loadSettings({ env: {}, cwd: tmpdir(), homeDir: tmpdir() });
       await buildImage({
+        loaded: { settings: { ...settings, pythonPackages: ['numpy==1.*'], shellPackages: ['jq'] } },
         base: image('telltale'),
         tag: image('packages'),
         // In the folder where it is installed there is a `bin`.
-        packages: { python: ['numpy==1.*', 'bi[n]'], javascript: ['@scope/a@^1.0.0'], shell: ['jq'] },
+        packages: { python: ['numpy==1.*', 'bi[n]'], javascript: ['@scope/a@^1.0.0'] },
         onLine: ({ text }) => said.push(text),
       });
       const given = (tool: string) =>
