@@ -17,6 +17,7 @@ import { readStat, sendSignal } from '../host/procfs.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
 import { ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
+import { writeVisible } from '../host/visible.ts';
 import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { bubblewrapArguments, NOTHING } from './arguments.ts';
 import type { BubblewrapStage } from './stage.ts';
@@ -64,7 +65,7 @@ export class BubblewrapGuest extends StagedGuest {
     writeFileSync(folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
     writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
     for (const [name, { text }] of Object.entries(STAND_INS)) {
-      writeFileSync(folder.entry(name), text, { mode: 0o644, flag: 'wx' });
+      writeVisible(folder.entry(name), text);
     }
     return new BubblewrapGuest(parts);
   }

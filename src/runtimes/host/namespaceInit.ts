@@ -11,11 +11,16 @@ const QUICK_LOOKS = 20;
 
 /** The oldest child of a process; undefined when it has none. */
 export function firstChild(parent: number): number | undefined {
+  return childrenOf(parent)[0]?.pid;
+}
+
+/** The children of a process, the oldest first. */
+export function childrenOf(parent: number): ProcessStat[] {
   const children =
     readProc(`${parent}/task/${parent}/children`)?.trim().split(' ').filter(Boolean).map(Number) ??
     allProcesses().flatMap((other) => (other.parent === parent ? [other.pid] : []));
   const known = children.flatMap((pid) => readStat(pid) ?? []);
-  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid)[0]?.pid;
+  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid);
 }
 
 export function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
