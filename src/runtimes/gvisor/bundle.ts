@@ -3,9 +3,6 @@ import { WRITABLE } from '../host/furniture.ts';
 import { refuseNul } from '../host/launcher.ts';
 import { OPEN_FILES } from '../host/rlimits.ts';
 
-/** The user of the sandbox's first process: not root, and not the one that programs run as. */
-export const INIT_ID = 65534;
-
 /** Where the first process finds itself and what it writes to; closed to programs. */
 export const INIT_FOLDER = '/run/glovebox';
 
@@ -43,7 +40,7 @@ export function bundleConfig(spec: BundleSpec): object {
     root: { path: spec.root, readonly: true },
     hostname: 'glovebox',
     process: {
-      user: { uid: INIT_ID, gid: INIT_ID },
+      user: { uid: 0, gid: 0 },
       args: [...['init', spec.report, 'settings'].map((name) => `${INIT_FOLDER}/${name}`), ...spec.argv],
       env,
       cwd: WRITABLE.workspace,

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
-  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -16,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 import type { Stage } from '../host/stage.ts';
 import { makeVisible, writeVisible } from '../host/visible.ts';
-import { COMPLAINTS, INIT_FOLDER, INIT_ID } from './bundle.ts';
+import { COMPLAINTS, INIT_FOLDER } from './bundle.ts';
 import { type End, readComplaint, readReport } from './report.ts';
 import type { Root } from './root.ts';
 
@@ -55,7 +54,6 @@ export function furnishControl(stage: Stage, root: Root, init: Init): void {
   for (const [name, data] of Object.entries(init)) {
     writeFileSync(`${here.init}/${name}`, data, { mode: 0o500, flag: 'wx' });
   }
-  for (const name of ['.', ...Object.keys(init)]) chownSync(`${here.init}/${name}`, INIT_ID, INIT_ID);
 }
 
 /** The first process, and what it reads, by their names in its folder. */
@@ -85,7 +83,6 @@ export function createBundle(stage: Stage, config: (report: string) => object): 
   mkdirSync(folder, { mode: 0o700 });
   writeFileSync(`${folder}/config.json`, text, { mode: 0o600, flag: 'wx' });
   writeFileSync(reportFile, '', { mode: 0o600, flag: 'wx' });
-  chownSync(reportFile, INIT_ID, INIT_ID);
   return {
     id,
     report,

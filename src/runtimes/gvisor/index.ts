@@ -17,7 +17,7 @@ import {
 } from '../host/interpreters.ts';
 import { ownedName } from '../host/owner.ts';
 import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
-import { seccompFilter, WITHOUT_STATX } from '../host/seccomp/filter.ts';
+import { seccompFilter } from '../host/seccomp/filter.ts';
 import { createStage, mountPoint } from '../host/stage.ts';
 import { findTools } from '../host/tools.ts';
 import type { Capabilities, Guest, Probe, Runtime, SandboxSpec } from '../runtime.ts';
@@ -245,7 +245,7 @@ async function createGuest(parts: {
   const { spec, tools, engine, capabilities, interpreters, cgroups } = parts;
   const { memoryMb, diskMb, processes, cpu } = spec.policy.limits;
   const user = { uid: INSIDE_ID, gid: INSIDE_ID };
-  const filter = seccompFilter(process.arch, [WITHOUT_STATX]) ?? new Uint8Array();
+  const filter = seccompFilter(process.arch) ?? new Uint8Array();
   const init = {
     init: initProgram(process.arch) ?? new Uint8Array(),
     settings: initSettings(user, filter),

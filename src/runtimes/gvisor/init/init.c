@@ -12,7 +12,8 @@
  * gVisor writes no more to a pipe of the host than fits into it at once, and says so by a short count, which
  * no program expects of a pipe that blocks: what did not fit would be lost. Its own pipes do better.
  *
- * No library: it must run in any root. It is built by scripts/build-init.sh.
+ * It is the sandbox's root, with no more capabilities than it uses, so that the program can neither end it nor
+ * write the report. No library: it must run in any root. It is built by scripts/build-init.sh.
  */
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -95,9 +96,11 @@ static void mask_signals(unsigned long which) {
 static void become(char **argv, char **environment, const int *output, const int *errors, int gate) {
   struct sock_fprog program = {filter_length, settings.filter};
   int nothing;
+  /* At its end when the gate is closed. */
   call(__NR_read, gate, &nothing, sizeof nothing);
   must(call(__NR_dup3, output[1], 1, 0));
   must(call(__NR_dup3, errors[1], 2, 0));
+  must(call(__NR_setresuid, -1, 0, -1));
   /* CAP_KILL, CAP_SETGID, CAP_SETUID and CAP_SETPCAP: all that there is. */
   for (int capability = 5; capability <= 8; capability++)
     must(call(__NR_prctl, PR_CAPBSET_DROP, capability));
@@ -191,7 +194,6 @@ __attribute__((used)) static void begin(long *stack) {
    * As the program's user, who may then open /dev/stdout and /dev/stderr again, and whose processes are counted
    * from the first. Nothing of that user runs before the gate is closed: until then it could end this process.
    */
-  long own = call(__NR_getuid, 0);
   have(call(__NR_setresuid, settings.uid, settings.uid, -1));
   have(call(__NR_pipe2, output, O_CLOEXEC));
   have(call(__NR_pipe2, errors, O_CLOEXEC));
@@ -200,7 +202,7 @@ __attribute__((used)) static void begin(long *stack) {
     call(__NR_close, gate[1]);
     become(argv + 3, environment, output, errors, gate[0]);
   }
-  have(call(__NR_setresuid, own, own, -1));
+  have(call(__NR_setresuid, 0, 0, -1));
   call(__NR_close, gate[0]);
   call(__NR_close, gate[1]);
   call(__NR_close, output[1]);

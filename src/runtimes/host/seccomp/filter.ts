@@ -204,13 +204,6 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** For a kernel whose statx refuses flags that `ls` uses, as gVisor's of 2022 does. */
-export const WITHOUT_STATX: Rule = {
-  refuse: ['statx'],
-  error: 'ENOSYS',
-  because: 'With this error libc does the same by older calls, which work.',
-};
-
 /** Offsets in `struct seccomp_data`; the low half of an argument comes first, both machines being little-endian. */
 const OFFSETS = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 * index } as const;
 
@@ -220,18 +213,14 @@ const failWith = (error: Rule['error']): number => 0x00050000 + ERRORS[error];
 
 /**
  * The seccomp filter for programs of this architecture, as `bwrap --seccomp` reads it; undefined where no
- * table of system calls exists, which is to be treated as: there is no filter. `more` comes after the rules
- * that every program is under.
+ * table of system calls exists, which is to be treated as: there is no filter.
  */
-export function seccompFilter(
-  architecture: NodeJS.Architecture,
-  more: readonly Rule[] = [],
-): Uint8Array | undefined {
+export function seccompFilter(architecture: NodeJS.Architecture): Uint8Array | undefined {
   if (!isKnown(architecture)) return undefined;
   return assemble([
     ...refuseForeign(ABIS[architecture]),
     ...refuseUnknown(ABIS[architecture]),
-    ...[...RULES, ...more].flatMap((rule) => {
+    ...RULES.flatMap((rule) => {
       const numbers = rule.refuse.flatMap((name) => SYSCALLS[name][architecture] ?? []);
       return refuseCalls(rule, numbers);
     }),

@@ -102,7 +102,6 @@ export const SYSCALLS = {
   socket: { x64: 41, arm64: 198 },
   socketpair: { x64: 53, arm64: 199 },
   statmount: { x64: 457, arm64: 457 },
-  statx: { x64: 332, arm64: 291 },
   swapoff: { x64: 168, arm64: 225 },
   swapon: { x64: 167, arm64: 224 },
   sysfs: { x64: 139, arm64: undefined },
