@@ -92,6 +92,15 @@ const BROKEN: readonly Broken[] = [
     fails: ['kernel-of-its-own', 'machine-of-its-own'],
   },
   {
+    what: 'claims a kernel of its own, hides its programs from the host and holds nothing',
+    make: liar({
+      capabilities: () => ({ ...EVERYTHING, isolation: 'kernel' }),
+      enforced: (enforced, spec) => ({ ...echo(enforced, spec), isolation: 'kernel' }),
+      command: hidden,
+    }),
+    fails: ['kernel-of-its-own', 'memory-of-a-child', 'cpu'],
+  },
+  {
     what: 'shows the program to itself as root',
     make: liar({
       command: ({ argv, ...rest }) => ({ ...rest, argv: ['/usr/bin/unshare', '--map-root-user', ...argv] }),
@@ -445,6 +454,19 @@ if child == 0:
     os.execv(sys.argv[1], sys.argv[1:])
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))`;
   return { ...rest, argv: ['/usr/bin/python3', '-c', script, ...argv] };
+}
+
+/** Runs a Python program whose arguments are on no command line, so that nobody finds it by them. */
+function hidden({ argv, env, ...rest }: Command): Command {
+  const script = `import json, os, runpy, sys
+sys.argv = json.loads(os.environ.pop('HIDDEN'))
+runpy.run_path(sys.argv[0], run_name='__main__')`;
+  const program = argv.slice(argv.findIndex((word) => word.endsWith('.py')));
+  return {
+    ...rest,
+    argv: ['/usr/bin/python3', '-u', '-c', script],
+    env: { ...env, HIDDEN: JSON.stringify(program) },
+  };
 }
 
 async function emptied<T>(exit: T, { workspace }: Guest): Promise<T> {

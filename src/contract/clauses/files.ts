@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isSandboxError } from '../../errors.ts';
+import { isAtLeast } from '../../policy/isolation.ts';
 import { newNonce } from '../box.ts';
 import type { Clause } from '../clause.ts';
 import { must, mustEqual, mustReject, shown } from '../expectations.ts';
@@ -141,8 +142,11 @@ os.symlink(os.path.dirname(sys.argv[1]), 'folder')`,
     async check(context) {
       const box = await context.open();
       await box.python('import os\nos.mkfifo("fifo")\nos.mkdir("folder")');
+      const kept = (await box.listFiles()).some(({ name }) => name === 'fifo');
+      // A kernel of the program's own keeps its FIFOs to itself, and takes them with it.
+      must(kept || isAtLeast(box.enforced.isolation, 'kernel'), 'a FIFO that was made is not there');
       const startedAt = performance.now();
-      await mustReject(box.readFile('fifo'), 'INPUT_INVALID', 'reading a FIFO');
+      await mustReject(box.readFile('fifo'), kept ? 'INPUT_INVALID' : 'FILE_NOT_FOUND', 'reading a FIFO');
       await mustReject(box.readFile('folder'), 'INPUT_INVALID', 'reading a folder');
       await box.writeFile('fifo', 'a file now').catch((error: unknown) => {
         must(isSandboxError(error), `writing to a FIFO failed with ${String(error)}`);

@@ -1,17 +1,7 @@
 /** Policy to bubblewrap's command line: pure, so that every flag can be pinned by a test. */
 import { SandboxError } from '../../errors.ts';
-
-/** What the host's system folders look like, as far as the arguments depend on it. */
-export interface HostView {
-  /** Folders below `/usr` that exist here and that programs need. */
-  readonly usr: readonly string[];
-  /** Top-level entries such as `/lib64`: a link to follow, or a folder to show. */
-  readonly roots: readonly { readonly path: string; readonly link?: string }[];
-  /** Files and folders below `/etc` that programs need and that hold no secret. */
-  readonly etc: readonly string[];
-  /** Files of `/proc` that exist here and tell of other users of the host. */
-  readonly hiddenProc: readonly string[];
-}
+import { INSIDE_ID, STAND_INS, WRITABLE } from '../host/furniture.ts';
+import type { HostView } from '../host/hostView.ts';
 
 export interface BubblewrapSpec {
   readonly host: HostView;
@@ -26,23 +16,6 @@ export interface BubblewrapSpec {
   readonly statusFd: number;
   readonly seccompFd: number;
 }
-
-/** The user and group id that programs see themselves as. */
-export const INSIDE_ID = 1000;
-
-/** The folders of the sandbox's file system that programs may write to, by where they see them. */
-export const WRITABLE = { workspace: '/workspace', tmp: '/tmp', shm: '/dev/shm' } as const;
-
-/** Files of our own that stand in for the host's, by where programs see them. */
-export const STAND_INS = {
-  passwd: {
-    path: '/etc/passwd',
-    text: `root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nsandbox:x:${INSIDE_ID}:${INSIDE_ID}:sandbox:/workspace:/bin/bash\n`,
-  },
-  group: { path: '/etc/group', text: `root:x:0:\nsandbox:x:${INSIDE_ID}:\n` },
-  hosts: { path: '/etc/hosts', text: '127.0.0.1 localhost glovebox\n::1 localhost\n' },
-  'nsswitch.conf': { path: '/etc/nsswitch.conf', text: 'passwd: files\ngroup: files\nhosts: files dns\n' },
-} as const;
 
 /** The name of an empty file of ours. */
 export const NOTHING = 'nothing';

@@ -1,31 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import type { LanguageName } from '../../languages/language.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
 import { KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
-import type { Folder } from '../host/folder.ts';
-import { HostGuest, notStarted } from '../host/hostGuest.ts';
+import { STAND_INS } from '../host/furniture.ts';
+import { notStarted } from '../host/hostGuest.ts';
+import { type HostView, readHostView, readNetworkFiles } from '../host/hostView.ts';
 import { type Input, prepareInput } from '../host/input.ts';
-import type { HostInterpreter } from '../host/interpreters.ts';
-import { assertFits, Launcher } from '../host/launch.ts';
-import { type LaunchStep, launcherArguments, type Orders, STATUS_FD } from '../host/launcher.ts';
-import { leftIn, takeOutputPipes } from '../host/pipes.ts';
-import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from '../host/procfs.ts';
+import { type FoundInterpreters, prefixesOf } from '../host/interpreters.ts';
+import { assertFits } from '../host/launch.ts';
+import { type LaunchStep, type Orders, STATUS_FD } from '../host/launcher.ts';
+import { firstChild, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
+import { leftIn } from '../host/pipes.ts';
+import { readStat, sendSignal } from '../host/procfs.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
-import { WorkspaceFiles } from '../host/workspaceFiles.ts';
+import { ownerOtherThanUs } from '../host/sandboxUser.ts';
+import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
+import { writeVisible } from '../host/visible.ts';
 import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
-import { bubblewrapArguments, type HostView, WRITABLE } from './arguments.ts';
-import { readHostView, readNetworkFiles } from './hostView.ts';
-import { LAUNCHER_ENVIRONMENT, type SandboxUser, type Stage, type Waiting } from './stage.ts';
-import { readStatus } from './status.ts';
+import { bubblewrapArguments, NOTHING } from './arguments.ts';
+import type { BubblewrapStage } from './stage.ts';
 import type { Tools } from './tools.ts';
 
 /** Descriptors of the program that is being started; all are closed before the guest's program runs. */
-const NAMESPACE_FDS = { mount: 5, user: 6 };
 const ARGUMENTS_FD = 6;
 const SECCOMP_FD = 7;
 
@@ -37,67 +35,45 @@ interface StartFiles {
   remove(): void;
 }
 
-/** How long the kernel may take to end a namespace's processes before we say that it failed. */
-const TEARDOWN_DEADLINE_MS = 10_000;
-const QUICK_LOOKS = 20;
-
 export interface BubblewrapParts {
   readonly tools: Tools;
   readonly spec: SandboxSpec;
   /** For the first program; later ones look again. */
   readonly host: HostView;
-  readonly stage: Stage;
+  readonly stage: BubblewrapStage;
   readonly cgroup: Cgroup | undefined;
   readonly capabilities: Capabilities;
   readonly seccomp: Uint8Array;
-  readonly interpreters: ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
+  readonly interpreters: FoundInterpreters;
 }
 
 /** A sandbox of namespaces: each program of it gets fresh ones over the same files. */
-export class BubblewrapGuest extends HostGuest {
-  readonly workspace = WRITABLE.workspace;
-  readonly environment: Readonly<Record<string, string>>;
+export class BubblewrapGuest extends StagedGuest {
   readonly enforced: Enforced;
   readonly #parts: BubblewrapParts;
-  readonly #workspaceFolder: Folder;
-  #first: Waiting | undefined;
   #host: HostView | undefined;
 
-  private constructor(parts: BubblewrapParts, workspaceFolder: Folder) {
-    super(new WorkspaceFiles(workspaceFolder, WRITABLE.workspace, ownerOtherThanUs(parts.stage.user)));
+  private constructor(parts: BubblewrapParts) {
+    super(parts);
     this.#parts = parts;
-    this.#workspaceFolder = workspaceFolder;
-    this.#first = parts.stage.first;
     this.#host = parts.host;
-    this.environment = {
-      PATH: searchPath([...parts.interpreters.values()]),
-      HOME: this.workspace,
-      PWD: this.workspace,
-      LANG: 'C.UTF-8',
-      TMPDIR: WRITABLE.tmp,
-    };
     this.enforced = readEnforced(parts);
   }
 
   static create(parts: BubblewrapParts): BubblewrapGuest {
-    writeFileSync(parts.stage.folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
-    return new BubblewrapGuest(parts, parts.stage.folder.enter('workspace'));
-  }
-
-  async interpreter(language: LanguageName): Promise<HostInterpreter> {
-    const found = this.#parts.interpreters.get(language);
-    if (found instanceof SandboxError) throw found;
-    if (found !== undefined) return found;
-    throw new SandboxError('LANGUAGE_UNAVAILABLE', `This sandbox was not made for ${language}.`, {
-      hint: `Name ${language} when the sandbox is made.`,
-      details: { language },
-    });
+    const { folder } = parts.stage;
+    writeFileSync(folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
+    writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
+    for (const [name, { text }] of Object.entries(STAND_INS)) {
+      writeVisible(folder.entry(name), text);
+    }
+    return new BubblewrapGuest(parts);
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
     const { cgroup, stage } = this.#parts;
     this.#refuseEarlyCode(command);
-    const { launcher, status, orders } = await this.#takeLauncher(command.stdin);
+    const { launcher, status, orders } = await this.takeLauncher(command.stdin);
     const { output, exited } = launcher;
     const figures = startCounting(cgroup);
     let initPid: number | undefined;
@@ -105,7 +81,7 @@ export class BubblewrapGuest extends HostGuest {
       const files = this.#prepareFiles(command);
       try {
         launcher.give(this.#orders(command, files), stage.folder.entry(orders));
-        initPid = await status.started;
+        initPid = numberOf(await status.find(/"child-pid": *(\d+)\D/));
       } finally {
         files.remove();
         rmSync(stage.folder.entry(orders), { force: true });
@@ -130,7 +106,7 @@ export class BubblewrapGuest extends HostGuest {
       sendIfRunning(init, 'SIGKILL');
       await untilGone(init);
       await cgroup?.killAll();
-      const code = await status.exitCode;
+      const code = numberOf(await status.find(/"exit-code": *(\d+)\D/));
       const counted = figures();
       if (code === undefined && !killed && !counted.oomKills) throw isolationFailed(await status.failure);
       const final = code ?? KILLED;
@@ -143,7 +119,8 @@ export class BubblewrapGuest extends HostGuest {
       exit: end(),
       async kill(signal) {
         if (signal === 'SIGTERM') {
-          const program = mainProgram(init.pid);
+          // The first process that the sandbox's init started.
+          const program = firstChild(init.pid);
           if (program !== undefined) sendSignal(program, 'SIGTERM');
           return;
         }
@@ -167,42 +144,13 @@ export class BubblewrapGuest extends HostGuest {
     );
   }
 
-  protected async release(): Promise<void> {
-    await this.#first?.launcher.abandon();
-    await this.#parts.cgroup?.remove();
-    this.#workspaceFolder.close();
-    this.#parts.stage.close();
-  }
-
-  /** The process that made the stage for the first program, a new one in the stage for a later one. */
-  async #takeLauncher(stdin: Command['stdin']): Promise<Waiting> {
-    const first = this.#first;
-    // It was started without anything to read from.
-    if (!first?.launcher.isWaiting || stdin === 'stream') return this.#enterStage(stdin);
-    this.#first = undefined;
-    return first;
-  }
-
-  async #enterStage(stdin: Command['stdin']): Promise<Waiting> {
+  protected enterStage(): string[] {
     const { tools, stage } = this.#parts;
-    const { mountNamespace, userNamespace } = stage;
-    const orders = `orders-${randomUUID()}`;
-    const launcher = Launcher.start({
-      argv: [
-        tools.nsenter,
-        ...(userNamespace === undefined
-          ? []
-          : [`--user=/proc/self/fd/${NAMESPACE_FDS.user}`, '--preserve-credentials']),
-        `--mount=/proc/self/fd/${NAMESPACE_FDS.mount}`,
-        ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`),
-      ],
-      cwd: '/',
-      environment: LAUNCHER_ENVIRONMENT,
-      stdin,
-      output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
-      descriptors: [mountNamespace, userNamespace ?? 'ignore'],
-    });
-    return { launcher, status: readStatus(launcher.status), orders };
+    return [
+      tools.nsenter,
+      ...(stage.userNamespace === undefined ? [] : [`--user=${NAMESPACES.user}`, '--preserve-credentials']),
+      `--mount=${NAMESPACES.mount}`,
+    ];
   }
 
   /** What the program's start reads, in the stage: on a command line other users of the host could read it. */
@@ -230,13 +178,10 @@ export class BubblewrapGuest extends HostGuest {
 
   #arguments(command: Command): string[] {
     const { stage, interpreters, spec } = this.#parts;
-    const shown = [...interpreters.values()].flatMap((found) =>
-      found instanceof SandboxError ? [] : found.prefixes,
-    );
     return bubblewrapArguments({
       host: this.#takeHostView(),
       stage: stage.mount,
-      prefixes: [...new Set(shown)].map((path) => ({ source: stage.bound.get(path) ?? path, path })),
+      prefixes: prefixesOf(interpreters).map((path) => ({ source: stage.bound.get(path) ?? path, path })),
       network: spec.policy.network === 'open' ? 'open' : 'none',
       networkFiles: spec.policy.network === 'open' ? readNetworkFiles() : [],
       environment: command.env,
@@ -295,11 +240,6 @@ export class BubblewrapGuest extends HostGuest {
   }
 }
 
-/** What we make for the sandbox must be given to its user, where that is not us. */
-export function ownerOtherThanUs(user: SandboxUser): SandboxUser | undefined {
-  return user.uid === process.getuid?.() ? undefined : user;
-}
-
 /** Reads back what holds: from the cgroup's files, from the file system, from the kernel's own user ids. */
 function readEnforced({ spec, stage, cgroup, capabilities }: BubblewrapParts): Enforced {
   const { limits, network } = spec.policy;
@@ -342,41 +282,8 @@ function readEnforced({ spec, stage, cgroup, capabilities }: BubblewrapParts): E
   };
 }
 
-function searchPath(interpreters: readonly (HostInterpreter | SandboxError)[]): string {
-  const folders = interpreters.flatMap((found) =>
-    found instanceof SandboxError ? [] : [dirname(found.path)],
-  );
-  return [...new Set([...folders, '/usr/local/bin', '/usr/bin', '/bin'])].join(':');
-}
-
-/** The program itself: the first process that the sandbox's init started. */
-function mainProgram(initPid: number): number | undefined {
-  const children =
-    readProc(`${initPid}/task/${initPid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ??
-    allProcesses().flatMap(({ pid, parent }) => (parent === initPid ? [pid] : []));
-  const known = children.flatMap((pid) => readStat(pid) ?? []);
-  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid)[0]?.pid;
-}
-
-type Identity = Pick<ProcessStat, 'pid' | 'startTime'>;
-
-function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
-  if (isRunning(process)) sendSignal(process.pid, signal);
-}
-
-/** The end of a namespace's init is the end of everything in it: the kernel sees to that first. */
-async function untilGone(init: Identity): Promise<void> {
-  const deadline = Date.now() + TEARDOWN_DEADLINE_MS;
-  for (let look = 0; isRunning(init); look++) {
-    if (Date.now() > deadline) {
-      throw new SandboxError('SANDBOX_FAILED', `Process ${init.pid}, a sandbox's init, could not be ended.`, {
-        hint: 'A process in uninterruptible sleep ends when its input or output does.',
-        details: { pid: init.pid },
-      });
-    }
-    // Mostly it is a matter of less than a millisecond.
-    await (look < QUICK_LOOKS ? nextTurn() : delay(1));
-  }
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function isolationFailed(reason: string | undefined): SandboxError {

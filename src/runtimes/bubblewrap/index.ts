@@ -2,22 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
-import type { LanguageName } from '../../languages/language.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
-import { type HostInterpreter, InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
+import { readHostView } from '../host/hostView.ts';
+import {
+  type FoundInterpreters,
+  InterpreterFinder,
+  type InterpreterSettings,
+  prefixesOf,
+} from '../host/interpreters.ts';
 import { ownedName } from '../host/owner.ts';
 import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
+import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
+import { findTools } from '../host/tools.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
-import { BubblewrapGuest, ownerOtherThanUs } from './guest.ts';
-import { readHostView } from './hostView.ts';
-import { chooseSandboxUser, createStage } from './stage.ts';
-import { checkVersion, findTools, type Tools } from './tools.ts';
+import { BubblewrapGuest } from './guest.ts';
+import { createBubblewrapStage } from './stage.ts';
+import { checkVersion, PACKAGES, type Tools } from './tools.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -59,7 +65,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
       swept ??= cgroups?.sweepHere().catch(() => {});
       const [{ unavailable, tools, capabilities }, interpreters] = await Promise.all([
         prepare(),
-        findAll(spec.languages, finder),
+        finder.findAll(spec.languages),
         swept,
       ]);
       if (unavailable) {
@@ -111,7 +117,7 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
   }
   // A sandbox is likely to follow.
   prepareOutputPipes();
-  const tools = await findTools();
+  const tools = findTools(PACKAGES);
   if ('reason' in tools) return unavailable(tools.reason, tools.fix);
   const capabilities = capabilitiesWith(cgroups);
   const key = trialKey(tools, capabilities);
@@ -217,24 +223,6 @@ async function tryOnce(
   }
 }
 
-async function findAll(
-  languages: readonly LanguageName[],
-  finder: InterpreterFinder,
-): Promise<Map<LanguageName, HostInterpreter | SandboxError>> {
-  const found = await Promise.all(
-    languages.map(async (language): Promise<[LanguageName, HostInterpreter | SandboxError]> => {
-      try {
-        return [language, await finder.find(language)];
-      } catch (error) {
-        // Told when the language is used: a sandbox for several need not have all of them.
-        if (error instanceof SandboxError) return [language, error];
-        throw error;
-      }
-    }),
-  );
-  return new Map(found);
-}
-
 /** bubblewrap, the init that it leaves inside, and the program. */
 const FEWEST_PROCESSES = 3;
 
@@ -242,14 +230,11 @@ async function createGuest(parts: {
   readonly spec: SandboxSpec;
   readonly tools: Tools;
   readonly capabilities: Capabilities;
-  readonly interpreters: ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
+  readonly interpreters: FoundInterpreters;
   readonly cgroups: CgroupHost | undefined;
 }): Promise<Guest> {
   const { spec, tools, capabilities, interpreters, cgroups } = parts;
   const { memoryMb, diskMb, processes, cpu } = spec.policy.limits;
-  const prefixes = [...interpreters.values()].flatMap((found) =>
-    found instanceof SandboxError ? [] : found.prefixes,
-  );
   if (capabilities.limits.processes === 'cgroup' && processes.value < FEWEST_PROCESSES) {
     throw new SandboxError(
       'POLICY_NOT_ENFORCEABLE',
@@ -262,11 +247,11 @@ async function createGuest(parts: {
   const user = chooseSandboxUser();
   cgroups?.hurry();
   const output = await takeOutputPipes(ownerOtherThanUs(user));
-  const staging = createStage({
+  const staging = createBubblewrapStage({
     tools,
     user,
     diskMb: diskMb.value,
-    prefixes: [...new Set(prefixes)],
+    prefixes: prefixesOf(interpreters),
     output,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.

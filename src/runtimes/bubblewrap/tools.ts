@@ -1,28 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { findExecutable } from '../host/executables.ts';
+import type { Missing } from '../host/tools.ts';
 
 /** The oldest bubblewrap with every flag that is used (`--disable-userns`). */
 export const MINIMUM_VERSION = '0.8.0';
 
-/** The programs that build a sandbox, by absolute path. */
-export interface Tools {
-  readonly bwrap: string;
-  readonly bash: string;
-  readonly sh: string;
-  readonly unshare: string;
-  readonly nsenter: string;
-  readonly mount: string;
-  readonly prlimit: string;
-}
-
-/** Why it does not work, and what to do. */
-export interface Missing {
-  readonly reason: string;
-  readonly fix: string;
-}
-
-const PACKAGES = {
+/** The programs that build a sandbox, and Debian's packages that have them. */
+export const PACKAGES = {
   bwrap: 'bubblewrap',
   bash: 'bash',
   sh: 'dash',
@@ -32,21 +16,8 @@ const PACKAGES = {
   prlimit: 'util-linux',
 } as const;
 
-/** Finds the programs, or says which is missing and how to get it. */
-export async function findTools(): Promise<Tools | Missing> {
-  const paths: Partial<Record<keyof typeof PACKAGES, string>> = {};
-  for (const [name, packageName] of Object.entries(PACKAGES)) {
-    const path = findExecutable(name);
-    if (path === undefined) {
-      return {
-        reason: `${name === 'bwrap' ? 'bubblewrap (bwrap)' : name} is not installed.`,
-        fix: `Install it: apt-get install ${packageName} (or your system's package of that name).`,
-      };
-    }
-    paths[name as keyof typeof PACKAGES] = path;
-  }
-  return paths as Tools;
-}
+/** The same by absolute path. */
+export type Tools = Readonly<Record<keyof typeof PACKAGES, string>>;
 
 /** Asks bubblewrap for its version, and refuses one that is too old. */
 export async function checkVersion({ bwrap }: Tools): Promise<{ readonly version: string } | Missing> {

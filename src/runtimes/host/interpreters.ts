@@ -53,6 +53,40 @@ export class InterpreterFinder {
     search.catch(() => this.#found.delete(language));
     return search;
   }
+
+  /** Finds all of these; why one is not there is told when it is used, as a sandbox for several need not have all. */
+  async findAll(languages: readonly LanguageName[]): Promise<FoundInterpreters> {
+    const found = await Promise.all(
+      languages.map(async (language): Promise<[LanguageName, HostInterpreter | SandboxError]> => {
+        try {
+          return [language, await this.find(language)];
+        } catch (error) {
+          if (error instanceof SandboxError) return [language, error];
+          throw error;
+        }
+      }),
+    );
+    return new Map(found);
+  }
+}
+
+/** The interpreters of a sandbox, or why one is not there. */
+export type FoundInterpreters = ReadonlyMap<LanguageName, HostInterpreter | SandboxError>;
+
+/** All folders outside the system's that these need. */
+export function prefixesOf(interpreters: FoundInterpreters): string[] {
+  const prefixes = [...interpreters.values()].flatMap((found) =>
+    found instanceof SandboxError ? [] : found.prefixes,
+  );
+  return [...new Set(prefixes)];
+}
+
+/** The folders that a program looks for commands in. */
+export function searchPath(interpreters: FoundInterpreters): string {
+  const folders = [...interpreters.values()].flatMap((found) =>
+    found instanceof SandboxError ? [] : [dirname(found.path)],
+  );
+  return [...new Set([...folders, '/usr/local/bin', '/usr/bin', '/bin'])].join(':');
 }
 
 /** Finds the interpreter for a language. Throws `LANGUAGE_UNAVAILABLE` with what to install. */

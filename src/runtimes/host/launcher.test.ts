@@ -132,6 +132,14 @@ describe('the launcher', () => {
     expect(launch(limits, ['/bin/bash', '-c', 'ulimit -n'], 'ulimit -n 40;').output).toMatch(/^[45]0\n$/);
   });
 
+  it('mounts by a table, with folders that everybody may enter', () => {
+    const mount = join(folder, 'mount');
+    writeFileSync(mount, '#!/bin/sh\necho "$@"; umask; cat "$3"\n', { mode: 0o755 });
+    const step = { mountTable: 'a line\nanother\n', file: join(folder, 'table'), with: mount };
+    const { output } = launch([step], ['/bin/bash', '-c', 'umask'], 'umask 077;');
+    expect(output).toBe(`--all --fstab ${step.file}\n0022\na line\nanother\n0077\n`);
+  });
+
   it('opens files under the descriptors that were asked for', () => {
     writeFileSync(join(folder, 'a file'), 'content');
     const { output } = launch([{ openFile: join(folder, 'a file'), as: 6 }], ['/bin/bash', '-c', 'cat <&6']);

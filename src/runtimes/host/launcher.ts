@@ -18,6 +18,8 @@ export type LaunchStep =
   | { readonly openFile: string; readonly as: number }
   /** Mounts a file system in memory, with what `mount` takes as options; the first step, or none. */
   | { readonly mountMemory: string; readonly options: string; readonly with: string }
+  /** Mounts all that a table in the form of `fstab` names, by way of a file, which is made. */
+  | { readonly mountTable: string; readonly file: string; readonly with: string }
   /** Shows a folder in another place, which is made. */
   | { readonly bind: string; readonly at: string; readonly with: string }
   /**
@@ -69,6 +71,9 @@ done
 while [ "$1" != -- ]; do
   case $1 in
     bind) mkdir -p "$4" && "$2" --bind "$3" "$4" || fail "could not show a folder"; shift 4 ;;
+    table)
+      (umask 022; printf '%s' "$4" >"$3" && "$2" --all --fstab "$3") || fail "could not mount what shall be seen"
+      shift 4 ;;
     orders)
       printf '{"ready":true}\\n' >&3
       IFS= read -r glovebox_fd <&4 || exit 0
@@ -154,7 +159,8 @@ function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
 }
 
-function refuseNul(words: readonly string[]): void {
+/** Throws `INPUT_INVALID` for a NUL, which ends a word for the kernel. */
+export function refuseNul(words: readonly string[]): void {
   if (!words.some((word) => word.includes('\0'))) return;
   throw new SandboxError('INPUT_INVALID', 'A variable or an argument holds a NUL character.', {
     hint: 'Leave it out.',
@@ -166,6 +172,7 @@ function stepArguments(step: LaunchStep): string[] {
   if ('limit' in step) return ['limit', ULIMIT_OPTION[step.limit], String(step.value)];
   if ('pipeInputFor' in step) return ['input', step.pipeInputFor];
   if ('mountMemory' in step) return ['memory', step.with, step.options, step.mountMemory];
+  if ('mountTable' in step) return ['table', step.with, step.file, step.mountTable];
   if ('bind' in step) return ['bind', step.with, step.bind, step.at];
   return ['open', String(step.as), step.openFile];
 }

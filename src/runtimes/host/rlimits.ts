@@ -17,8 +17,13 @@ export function baseRlimits(limits: {
     { limit: 'coreBlocks', value: 0 },
     { limit: 'openFiles', value: OPEN_FILES },
     { limit: 'fileSizeKb', value: Math.ceil(limits.diskMb * 1024) },
-    { limit: 'cpuSec', value: Math.ceil(limits.timeoutSec + 2) * limits.cores },
+    { limit: 'cpuSec', value: processorSeconds(limits) },
   ];
+}
+
+/** What a program can have used of the processors when its time is over, and a little more. */
+export function processorSeconds(limits: { readonly timeoutSec: number; readonly cores: number }): number {
+  return Math.ceil(limits.timeoutSec + 2) * limits.cores;
 }
 
 /**

@@ -1,5 +1,16 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import type { HostView } from './arguments.ts';
+
+/** What the host's system folders look like, as far as programs need them. */
+export interface HostView {
+  /** Folders below `/usr` that exist here and that programs need. */
+  readonly usr: readonly string[];
+  /** Top-level entries such as `/lib64`: a link to follow, or a folder to show. */
+  readonly roots: readonly { readonly path: string; readonly link?: string }[];
+  /** Files and folders below `/etc` that programs need and that hold no secret. */
+  readonly etc: readonly string[];
+  /** Files of `/proc` that exist here and tell of other users of the host. */
+  readonly hiddenProc: readonly string[];
+}
 
 /** What programs need of `/usr`; not `/usr/local`, which may hold configuration, nor sources or headers. */
 const USR = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'libexec', 'share'].map(

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { type BundleSpec, bundleConfig, runArguments } from './bundle.ts';
+
+const SPEC: BundleSpec = {
+  argv: ['/usr/bin/python3', '/workspace/main.py', 'two words'],
+  environment: { HOME: '/workspace', 'BASH_FUNC_x%%': '() { id; }' },
+  root: '/mnt/control/root',
+  init: '/mnt/control/init',
+  stage: '/mnt',
+  report: 'report-1',
+  limits: { processes: 64, diskMb: 16, cpuSec: 44 },
+};
+
+describe('the bundle', () => {
+  it('is exactly this', () => {
+    const ours = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'];
+    const limit = (type: string, value: number) => ({ type, hard: value, soft: value });
+    const shown = (source: string, destination: string) => ({
+      destination,
+      type: 'bind',
+      source,
+      options: ['bind', 'rw', 'nosuid', 'nodev'],
+    });
+    expect(bundleConfig(SPEC)).toEqual({
+      ociVersion: '1.0.2',
+      root: { path: '/mnt/control/root', readonly: true },
+      hostname: 'glovebox',
+      process: {
+        user: { uid: 0, gid: 0 },
+        args: [
+          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings'],
+          ...['/usr/bin/python3', '/workspace/main.py', 'two words'],
+        ],
+        env: ['HOME=/workspace', 'BASH_FUNC_x%%=() { id; }'],
+        cwd: '/workspace',
+        noNewPrivileges: true,
+        capabilities: { bounding: ours, effective: ours, permitted: ours, inheritable: [], ambient: [] },
+        rlimits: [
+          limit('RLIMIT_CORE', 0),
+          limit('RLIMIT_CPU', 44),
+          limit('RLIMIT_FSIZE', 16 * 1024 * 1024),
+          limit('RLIMIT_NOFILE', 1024),
+          limit('RLIMIT_NPROC', 64),
+        ],
+      },
+      mounts: [
+        { destination: '/proc', type: 'proc', source: 'proc' },
+        { destination: '/dev', type: 'dev', source: 'dev' },
+        shown('/mnt/workspace', '/workspace'),
+        shown('/mnt/tmp', '/tmp'),
+        shown('/mnt/shm', '/dev/shm'),
+        shown('/mnt/control/init', '/run/glovebox'),
+      ],
+      linux: {
+        namespaces: [
+          { type: 'pid' },
+          { type: 'mount' },
+          { type: 'ipc' },
+          { type: 'uts' },
+          { type: 'network' },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    ['an argument', { argv: ['/bin/true', 'a\0b'] }],
+    ['a variable', { environment: { A: 'a\0b' } }],
+  ])('refuses a NUL in %s', (_, change) => {
+    expect(() => bundleConfig({ ...SPEC, ...change })).toThrow(
+      expect.objectContaining({ code: 'INPUT_INVALID' }),
+    );
+  });
+});
+
+describe("the arguments of runsc's run", () => {
+  const run = (platform: string, ...flags: string[]): string =>
+    runArguments({
+      dialect: { platform, flags: new Set(flags) },
+      state: '/mnt/control/state',
+      bundle: '/mnt/control/bundle-1',
+      id: '1',
+    }).join(' ');
+
+  it('are exactly these', () => {
+    expect(run('systrap', 'overlay2')).toBe(
+      [
+        '--root=/mnt/control/state --platform=systrap --network=none --ignore-cgroups --overlay2=none',
+        '--log=/mnt/control/bundle-1/log --panic-log=/mnt/control/bundle-1/panic',
+        'run --bundle=/mnt/control/bundle-1 1',
+      ].join(' '),
+    );
+  });
+
+  it('name no flag that the engine does not know', () => {
+    expect(run('ptrace')).not.toContain('overlay');
+  });
+});

@@ -1,0 +1,106 @@
+/** Policy to an OCI bundle and to runsc's command line: pure, so that every field and flag can be pinned by a test. */
+import { WRITABLE } from '../host/furniture.ts';
+import { refuseNul } from '../host/launcher.ts';
+import { OPEN_FILES } from '../host/rlimits.ts';
+
+/** Where the first process finds itself and what it writes to; closed to programs. */
+export const INIT_FOLDER = '/run/glovebox';
+
+export interface BundleSpec {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** The root's folder. */
+  readonly root: string;
+  /** The folder with the first process's program and the reports. */
+  readonly init: string;
+  /** Where the folders that programs may write to are. */
+  readonly stage: string;
+  /** The report's name in the folder of the first process. */
+  readonly report: string;
+  readonly limits: { readonly processes: number; readonly diskMb: number; readonly cpuSec: number };
+}
+
+/** What the first process needs to start a program of another user and to signal it; the program gets none of it. */
+const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'];
+
+/** The content of `config.json` (OCI runtime specification). Throws `INPUT_INVALID` for a NUL. */
+export function bundleConfig(spec: BundleSpec): object {
+  const env = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);
+  refuseNul([...spec.argv, ...env]);
+  const rlimits = {
+    RLIMIT_CORE: 0,
+    RLIMIT_CPU: spec.limits.cpuSec,
+    RLIMIT_FSIZE: spec.limits.diskMb * 1024 ** 2,
+    RLIMIT_NOFILE: OPEN_FILES,
+    RLIMIT_NPROC: spec.limits.processes,
+  };
+  const writable = Object.entries(WRITABLE).map(([name, path]) => [`${spec.stage}/${name}`, path] as const);
+  return {
+    ociVersion: '1.0.2',
+    root: { path: spec.root, readonly: true },
+    hostname: 'glovebox',
+    process: {
+      user: { uid: 0, gid: 0 },
+      args: [...['init', spec.report, 'settings'].map((name) => `${INIT_FOLDER}/${name}`), ...spec.argv],
+      env,
+      cwd: WRITABLE.workspace,
+      noNewPrivileges: true,
+      capabilities: {
+        bounding: INIT_CAPABILITIES,
+        effective: INIT_CAPABILITIES,
+        permitted: INIT_CAPABILITIES,
+        inheritable: [],
+        ambient: [],
+      },
+      rlimits: Object.entries(rlimits).map(([type, value]) => ({ type, hard: value, soft: value })),
+    },
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc' },
+      { destination: '/dev', type: 'dev', source: 'dev' },
+      ...[...writable, [spec.init, INIT_FOLDER] as const].map(([source, destination]) => ({
+        destination,
+        type: 'bind',
+        source,
+        options: ['bind', 'rw', 'nosuid', 'nodev'],
+      })),
+    ],
+    linux: { namespaces: ['pid', 'mount', 'ipc', 'uts', 'network'].map((type) => ({ type })) },
+  };
+}
+
+/** What an installed runsc can do, as far as its command line depends on it. */
+export interface Dialect {
+  readonly platform: string;
+  /** The names of its flags. */
+  readonly flags: ReadonlySet<string>;
+}
+
+export interface RunSpec {
+  readonly dialect: Dialect;
+  /** Where it keeps what it knows of its sandboxes. */
+  readonly state: string;
+  readonly bundle: string;
+  readonly id: string;
+}
+
+/** The names of the files in a bundle in which runsc tells why it failed. */
+export const COMPLAINTS = { log: 'log', panic: 'panic' } as const;
+
+/** The arguments for `runsc`. */
+export function runArguments({ dialect, state, bundle, id }: RunSpec): string[] {
+  return [
+    `--root=${state}`,
+    `--platform=${dialect.platform}`,
+    // No network of any kind but a loopback device that it makes up itself.
+    '--network=none',
+    // It is in a group of ours already.
+    '--ignore-cgroups',
+    // Nothing is laid over what is shown read-only: later versions would do so by themselves.
+    ...(dialect.flags.has('overlay2') ? ['--overlay2=none'] : []),
+    `--log=${bundle}/${COMPLAINTS.log}`,
+    `--panic-log=${bundle}/${COMPLAINTS.panic}`,
+    'run',
+    `--bundle=${bundle}`,
+    id,
+  ];
+}

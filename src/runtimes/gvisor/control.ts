@@ -1,0 +1,110 @@
+/**
+ * What we keep beside a sandbox and out of its sight: its root, its first process, and for each program a
+ * bundle. It is a file system in memory of its own, so that a program that fills its disk disturbs nothing of it.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Stage } from '../host/stage.ts';
+import { makeVisible, writeVisible } from '../host/visible.ts';
+import { COMPLAINTS, INIT_FOLDER } from './bundle.ts';
+import { type End, readComplaint, readReport } from './report.ts';
+import type { Root } from './root.ts';
+
+/** Where things are, below the place where the stage's file system is. */
+export function controlPaths(stage: string) {
+  const control = `${stage}/control`;
+  return {
+    control,
+    root: `${control}/root`,
+    init: `${control}/init`,
+    state: `${control}/state`,
+    /** Names what is to be mounted, while it is. */
+    table: `${stage}/table`,
+    bundle: (id: string) => `${control}/bundle-${id}`,
+  };
+}
+
+/** Makes what all programs of a sandbox share: the rest of its root, and its first process. */
+export function furnishControl(stage: Stage, root: Root, init: Init): void {
+  const here = controlPaths(stage.folder.self);
+  const inRoot = (path: string): string => `${here.root}${path}`;
+  const makeFolder = (path: string): void => {
+    if (existsSync(path)) return;
+    makeFolder(dirname(path));
+    makeVisible(path);
+  };
+  for (const path of ['/proc', '/dev', '/workspace', '/tmp', INIT_FOLDER]) makeFolder(inRoot(path));
+  for (const { path, target } of root.links) symlinkSync(target, inRoot(path));
+  for (const { path, data } of root.files) {
+    makeFolder(dirname(inRoot(path)));
+    writeVisible(inRoot(path), data);
+  }
+  rmSync(here.table);
+  mkdirSync(here.state, { mode: 0o700 });
+  mkdirSync(here.init, { mode: 0o700 });
+  for (const [name, data] of Object.entries(init)) {
+    writeFileSync(`${here.init}/${name}`, data, { mode: 0o500, flag: 'wx' });
+  }
+}
+
+/** The first process, and what it reads, by their names in its folder. */
+export interface Init {
+  readonly init: Uint8Array;
+  readonly settings: Uint8Array;
+}
+
+/** One program's part of it. */
+export interface Bundle {
+  readonly id: string;
+  /** The report's name in the folder of the first process. */
+  readonly report: string;
+  /** What was reported, and what runsc complained about. */
+  readEnd(): End;
+  remove(): void;
+}
+
+/** Makes a bundle with the configuration that `config` gives for its report. */
+export function createBundle(stage: Stage, config: (report: string) => object): Bundle {
+  const here = controlPaths(stage.folder.self);
+  const id = randomUUID();
+  const folder = here.bundle(id);
+  const report = `report-${id}`;
+  const reportFile = `${here.init}/${report}`;
+  const text = JSON.stringify(config(report));
+  mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(`${folder}/config.json`, text, { mode: 0o600, flag: 'wx' });
+  writeFileSync(reportFile, '', { mode: 0o600, flag: 'wx' });
+  return {
+    id,
+    report,
+    readEnd: () => ({
+      report: readReport(readFileSync(reportFile)),
+      complaint: readComplaint(
+        textOf(`${folder}/${COMPLAINTS.log}`),
+        textOf(`${folder}/${COMPLAINTS.panic}`),
+      ),
+    }),
+    remove() {
+      rmSync(folder, { recursive: true, force: true });
+      rmSync(reportFile, { force: true });
+      // Left when the sandbox was ended from outside.
+      for (const name of readdirSync(here.state)) {
+        if (name.includes(id)) rmSync(`${here.state}/${name}`, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** The text of a file that need not be there. */
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}

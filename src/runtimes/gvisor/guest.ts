@@ -1,0 +1,240 @@
+import { rmSync, statfsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { getSystemErrorName } from 'node:util';
+import { SandboxError } from '../../errors.ts';
+import type { Cgroup } from '../host/cgroups/cgroup.ts';
+import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
+import { notStarted } from '../host/hostGuest.ts';
+import { prepareInput } from '../host/input.ts';
+import type { FoundInterpreters } from '../host/interpreters.ts';
+import { assertFits } from '../host/launch.ts';
+import type { LaunchStep } from '../host/launcher.ts';
+import { childrenOf, firstChild, type Identity, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
+import { leftIn } from '../host/pipes.ts';
+import { readProc, readStat, sendSignal } from '../host/procfs.ts';
+import { processorSeconds } from '../host/rlimits.ts';
+import type { Stage } from '../host/stage.ts';
+import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
+import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
+import { bundleConfig, runArguments } from './bundle.ts';
+import { type Bundle, controlPaths, createBundle } from './control.ts';
+import type { Engine, Tools } from './engine.ts';
+import type { End } from './report.ts';
+
+/**
+ * The namespaces that runsc itself runs in: of processes, so that all ends with the first of them, which ends
+ * with us; of networks, since the socket by which runsc steers a sandbox has no file and so no owner.
+ */
+export const APART = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+
+/**
+ * What the engine itself may take, beside the program and its files: about 25 MB to begin with, and a share
+ * of each process.
+ */
+export const ENGINE_MEMORY_MB = 64;
+
+export interface GvisorParts {
+  readonly tools: Tools;
+  readonly engine: Engine;
+  readonly spec: SandboxSpec;
+  readonly stage: Stage;
+  readonly cgroup: Cgroup | undefined;
+  readonly capabilities: Capabilities;
+  readonly interpreters: FoundInterpreters;
+}
+
+/** A sandbox of gVisor: each program of it gets a kernel of its own over the same files. */
+export class GvisorGuest extends StagedGuest {
+  readonly enforced: Enforced;
+  readonly #parts: GvisorParts;
+
+  constructor(parts: GvisorParts) {
+    super(parts);
+    this.#parts = parts;
+    this.enforced = readEnforced(parts);
+  }
+
+  protected async start(command: Command): Promise<GuestProcess> {
+    const { cgroup, stage } = this.#parts;
+    const { launcher, status, orders } = await this.takeLauncher(command.stdin);
+    const { output, exited } = launcher;
+    const figures = startCounting(cgroup);
+    let bundle: Bundle | undefined;
+    let started: string | undefined;
+    try {
+      bundle = this.#createBundle(command);
+      const input = prepareInput(
+        command.stdin,
+        { here: stage.folder.self, there: stage.mount },
+        // It is opened from here: who may open it again is decided inside.
+        undefined,
+      );
+      try {
+        launcher.give(
+          { steps: this.#steps(input.steps), program: this.#runsc(bundle), environment: {} },
+          stage.folder.entry(orders),
+        );
+        started = await status.find(/"started":(true)/);
+      } finally {
+        if (input.file) rmSync(input.file, { force: true });
+        rmSync(stage.folder.entry(orders), { force: true });
+      }
+    } catch (error) {
+      bundle?.remove();
+      await launcher.abandon();
+      throw notStarted(error);
+    }
+    const ours = bundle;
+    if (started === undefined) {
+      await exited.catch(() => {});
+      const said = await leftIn(output.stderr);
+      output.destroy();
+      ours.remove();
+      throw isolationFailed((await status.failure) ?? said);
+    }
+    const init = initOf(launcher.child.pid);
+    let killed = false;
+    const end = async (): Promise<Exit> => {
+      try {
+        await exited;
+        sendIfRunning(init, 'SIGKILL');
+        await untilGone(init);
+        await cgroup?.killAll();
+        return describeExit(ours.readEnd(), figures(), killed);
+      } finally {
+        ours.remove();
+      }
+    };
+    return {
+      ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
+      stdout: output.stdout,
+      stderr: output.stderr,
+      exit: end(),
+      async kill(signal) {
+        if (signal === 'SIGTERM') {
+          const kernel = kernelBelow(init.pid);
+          if (kernel !== undefined) sendSignal(kernel, 'SIGTERM');
+          return;
+        }
+        killed = true;
+        sendIfRunning(init, 'SIGKILL');
+      },
+    };
+  }
+
+  protected enterStage(): string[] {
+    const { tools } = this.#parts;
+    return [
+      ...[tools.setpriv, '--pdeathsig', 'KILL'],
+      ...[tools.nsenter, `--mount=${NAMESPACES.mount}`],
+      ...[tools.unshare, ...APART],
+    ];
+  }
+
+  #createBundle({ argv, env }: Command): Bundle {
+    const { stage, spec } = this.#parts;
+    const { processes, diskMb, timeoutSec } = spec.policy.limits;
+    const paths = controlPaths(stage.mount);
+    assertFits(argv, env);
+    return createBundle(stage, (report) =>
+      bundleConfig({
+        argv,
+        environment: env,
+        root: paths.root,
+        init: paths.init,
+        stage: stage.mount,
+        report,
+        limits: {
+          processes: processes.value,
+          diskMb: diskMb.value,
+          cpuSec: processorSeconds({ timeoutSec: timeoutSec.value, cores: availableParallelism() }),
+        },
+      }),
+    );
+  }
+
+  #steps(input: readonly LaunchStep[]): LaunchStep[] {
+    const { cgroup } = this.#parts;
+    return [
+      ...input,
+      ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
+      { limit: 'coreBlocks', value: 0 },
+    ];
+  }
+
+  #runsc({ id }: Bundle): string[] {
+    const { tools, engine, stage } = this.#parts;
+    const paths = controlPaths(stage.mount);
+    return [
+      tools.runsc,
+      ...runArguments({ dialect: engine, state: paths.state, bundle: paths.bundle(id), id }),
+    ];
+  }
+}
+
+/** The first process of the namespace that the launcher made: it became runsc, and everything ends with it. */
+function initOf(launcherPid: number | undefined): Identity {
+  const pid = (launcherPid && firstChild(launcherPid)) || 0;
+  return (pid && readStat(pid)) || { pid, startTime: '' };
+}
+
+/** The process that is gVisor's kernel: it hands a signal on to the first process inside, and that to the program. */
+function kernelBelow(runsc: number): number | undefined {
+  const isKernel = (pid: number): boolean =>
+    readProc(`${pid}/cmdline`)?.split('\0').includes('boot') ?? false;
+  return childrenOf(runsc).find(({ pid }) => isKernel(pid))?.pid;
+}
+
+/** Says how a program ended; throws `SANDBOX_FAILED` when nobody can. */
+function describeExit({ report, complaint }: End, counted: Figures, killed: boolean): Exit {
+  if (report !== undefined && 'notStarted' in report) {
+    throw isolationFailed(`the program could not be started: ${getSystemErrorName(-report.notStarted)}`);
+  }
+  if (report === undefined && !killed && !counted.oomKills) throw isolationFailed(complaint);
+  const code = report?.code ?? KILLED;
+  return { code, outOfMemory: !killed && wasOutOfMemory(code, counted), ...aboutProgram(counted) };
+}
+
+/** The processes of the group are those of the engine, and tell nothing of the program's. */
+function aboutProgram({ usage, ...rest }: Figures): Figures {
+  if (usage === undefined) return rest;
+  const { peakProcesses: _, ...known } = usage;
+  return { ...rest, usage: known };
+}
+
+/** Reads back what holds: from the cgroup's files and from the file system. */
+function readEnforced({ spec, stage, cgroup, capabilities }: GvisorParts): Enforced {
+  const { limits } = spec.policy;
+  const files = statfsSync(stage.folder.self);
+  const diskMb = (files.blocks * files.bsize) / 1024 ** 2;
+  const { memoryBytes = null, cpuCores = null } = cgroup?.held ?? {};
+  const memoryMb = memoryBytes === null ? null : memoryBytes / 1024 ** 2 - diskMb - ENGINE_MEMORY_MB;
+  return {
+    isolation: 'kernel',
+    network: 'none',
+    filesystem: 'private',
+    processes: 'contained',
+    seccomp: true,
+    // Programs are no processes of the host's kernel.
+    uid: null,
+    limits: {
+      memoryMb: { value: memoryMb, by: capabilities.limits.memoryMb, default: limits.memoryMb.default },
+      diskMb: { value: diskMb, by: 'tmpfs', default: limits.diskMb.default },
+      processes: { value: limits.processes.value, by: 'rlimit', default: limits.processes.default },
+      cpu: {
+        value: cpuCores,
+        by: cpuCores === null ? 'none' : 'cgroup',
+        default: limits.cpu?.default ?? true,
+      },
+      timeoutSec: { value: limits.timeoutSec.value, by: 'timer', default: limits.timeoutSec.default },
+    },
+  };
+}
+
+function isolationFailed(reason: string | undefined): SandboxError {
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    `gVisor could not hold the sandbox: ${reason || 'it ended before its program did'}`,
+    { hint: 'Run: glovebox doctor --verify gvisor' },
+  );
+}

@@ -1,0 +1,220 @@
+/*
+ * The first process of a sandbox:  init REPORT SETTINGS PROGRAM ARGUMENT...
+ *
+ * It starts the program in a child, as the user that programs run as, without any capability and under the
+ * seccomp filter; both are in SETTINGS. It reaps whatever ends, hands every signal that it gets on to the
+ * program, and copies the program's output. When the program has ended, it writes the status that wait4 gave
+ * (four bytes) to REPORT and ends as the program did. A child that cannot be made into the program writes the
+ * negated number of the error there first.
+ *
+ * A program that were the first process itself would inherit every orphan and could start no session of its
+ * own, and nobody could tell its end from the end of the sandbox around it. The output is copied because
+ * gVisor writes no more to a pipe of the host than fits into it at once, and says so by a short count, which
+ * no program expects of a pipe that blocks: what did not fit would be lost. Its own pipes do better.
+ *
+ * It is the sandbox's root, with no more capabilities than it uses, so that the program can neither end it nor
+ * write the report. No library: it must run in any root. It is built by scripts/build-init.sh.
+ */
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
+#include <linux/filter.h>
+#include <linux/poll.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+#include <linux/signal.h>
+#include <linux/signalfd.h>
+#include <linux/wait.h>
+
+#define FIONREAD 0x541b
+#define EINTR 4
+#define ALL_SIGNALS (~0ul)
+
+/* How much is copied at once: as much as a pipe holds. */
+#define CHUNK 65536
+
+struct settings {
+  unsigned int uid, gid;
+  struct sock_filter filter[4096];
+};
+
+static struct settings settings;
+static unsigned short filter_length;
+static char chunk[CHUNK];
+static int report;
+
+#define call(number, ...) call_with(number, __VA_ARGS__, 0, 0, 0, 0, 0)
+#define call_with(number, a, b, c, d, e, ...) \
+  raw_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
+
+static long raw_call(long number, long a, long b, long c, long d, long e) {
+#if defined(__x86_64__)
+  long result;
+  register long fourth __asm__("r10") = d;
+  register long fifth __asm__("r8") = e;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
+                   : "rcx", "r11", "memory");
+  return result;
+#elif defined(__aarch64__)
+  register long result __asm__("x0") = a;
+  register long second __asm__("x1") = b;
+  register long third __asm__("x2") = c;
+  register long fourth __asm__("x3") = d;
+  register long fifth __asm__("x4") = e;
+  register long which __asm__("x8") = number;
+  __asm__ volatile("svc #0"
+                   : "+r"(result)
+                   : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth)
+                   : "memory");
+  return result;
+#endif
+}
+
+static void leave(int code) {
+  for (;;) call(__NR_exit_group, code);
+}
+
+/* Ends the child that cannot become the program: what it was told to do must be done. */
+static void must(long result) {
+  int error = (int)result;
+  if (result >= 0) return;
+  call(__NR_write, report, &error, sizeof error);
+  leave(125);
+}
+
+/* Everything that is missing before there is a child is a sandbox that ends without a report. */
+static long have(long result) {
+  if (result < 0) leave(125);
+  return result;
+}
+
+static void mask_signals(unsigned long which) {
+  must(call(__NR_rt_sigprocmask, SIG_SETMASK, &which, 0, sizeof which));
+}
+
+static void become(char **argv, char **environment, const int *output, const int *errors, int gate) {
+  struct sock_fprog program = {filter_length, settings.filter};
+  int nothing;
+  /* At its end when the gate is closed. */
+  call(__NR_read, gate, &nothing, sizeof nothing);
+  must(call(__NR_dup3, output[1], 1, 0));
+  must(call(__NR_dup3, errors[1], 2, 0));
+  must(call(__NR_setresuid, -1, 0, -1));
+  /* CAP_KILL, CAP_SETGID, CAP_SETUID and CAP_SETPCAP: all that there is. */
+  for (int capability = 5; capability <= 8; capability++)
+    must(call(__NR_prctl, PR_CAPBSET_DROP, capability));
+  must(call(__NR_setgroups, 0, 0));
+  must(call(__NR_setresgid, settings.gid, settings.gid, settings.gid));
+  must(call(__NR_setresuid, settings.uid, settings.uid, settings.uid));
+  must(call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1));
+  must(call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+  mask_signals(0);
+  must(call(__NR_execve, argv[0], argv, environment));
+}
+
+/* Copies what is there, at most so many bytes. False when no more will come, or nobody takes it. */
+static int copy(int from, int to, long most) {
+  long length = call(__NR_read, from, chunk, most < CHUNK ? most : CHUNK);
+  if (length == -EINTR) return 1;
+  for (long done = 0; done < length;) {
+    long written = call(__NR_write, to, chunk + done, length - done);
+    if (written < 0 && written != -EINTR) return 0;
+    if (written > 0) done += written;
+  }
+  return length > 0;
+}
+
+/* Copies what was written before the end; whoever still holds the pipe is not waited for. */
+static void drain(int from, int to) {
+  int left = 0;
+  if (from < 0 || call(__NR_ioctl, from, FIONREAD, &left) < 0) return;
+  while (left > 0) {
+    if (!copy(from, to, left)) return;
+    left -= left < CHUNK ? left : CHUNK;
+  }
+}
+
+/* Reaps what has ended; true when the program has. */
+static int reap(long program, int *status) {
+  int ended;
+  for (long pid; (pid = call(__NR_wait4, -1, &ended, WNOHANG, 0)) > 0;) {
+    if (pid != program) continue;
+    *status = ended;
+    return 1;
+  }
+  return 0;
+}
+
+static int wait_for(long program, int signals, int output, int errors) {
+  struct pollfd watched[] = {{signals, POLLIN, 0}, {output, POLLIN, 0}, {errors, POLLIN, 0}};
+  for (int status;;) {
+    struct signalfd_siginfo signal;
+    call(__NR_ppoll, watched, 3, 0, 0, 0);
+    for (int stream = 1; stream <= 2; stream++) {
+      if (!watched[stream].revents || copy(watched[stream].fd, stream, CHUNK)) continue;
+      /* Closed, so that a program whose output nobody takes any more is told. */
+      call(__NR_close, watched[stream].fd);
+      watched[stream].fd = -1;
+    }
+    if (!watched[0].revents || call(__NR_read, signals, &signal, sizeof signal) != sizeof signal) continue;
+    if (signal.ssi_signo == SIGPIPE) continue; /* of our own writing */
+    if (signal.ssi_signo != SIGCHLD) {
+      call(__NR_kill, program, signal.ssi_signo);
+    } else if (reap(program, &status)) {
+      drain(watched[1].fd, 1);
+      drain(watched[2].fd, 2);
+      return status;
+    }
+  }
+}
+
+static void read_settings(const char *path) {
+  int file = (int)have(call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+  long length = have(call(__NR_read, file, &settings, sizeof settings));
+  long filter = length - (long)(2 * sizeof settings.uid);
+  if (filter <= 0) leave(125);
+  filter_length = (unsigned short)(filter / (long)sizeof settings.filter[0]);
+  call(__NR_close, file);
+}
+
+__attribute__((used)) static void begin(long *stack) {
+  char **argv = (char **)(stack + 1);
+  char **environment = argv + stack[0] + 1;
+  unsigned long all = ALL_SIGNALS;
+  int output[2], errors[2], gate[2];
+
+  report = (int)have(call(__NR_openat, AT_FDCWD, argv[1], O_WRONLY | O_CLOEXEC));
+  read_settings(argv[2]);
+  mask_signals(ALL_SIGNALS);
+  int signals = (int)have(call(__NR_signalfd4, -1, &all, sizeof all, SFD_CLOEXEC));
+  have(call(__NR_pipe2, gate, O_CLOEXEC));
+
+  /*
+   * As the program's user, who may then open /dev/stdout and /dev/stderr again, and whose processes are counted
+   * from the first. Nothing of that user runs before the gate is closed: until then it could end this process.
+   */
+  have(call(__NR_setresuid, settings.uid, settings.uid, -1));
+  have(call(__NR_pipe2, output, O_CLOEXEC));
+  have(call(__NR_pipe2, errors, O_CLOEXEC));
+  long program = have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0));
+  if (program == 0) {
+    call(__NR_close, gate[1]);
+    become(argv + 3, environment, output, errors, gate[0]);
+  }
+  have(call(__NR_setresuid, 0, 0, -1));
+  call(__NR_close, gate[0]);
+  call(__NR_close, gate[1]);
+  call(__NR_close, output[1]);
+  call(__NR_close, errors[1]);
+
+  int status = wait_for(program, signals, output[0], errors[0]);
+  call(__NR_write, report, &status, sizeof status);
+  leave(status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff);
+}
+
+#if defined(__x86_64__)
+__asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n_start: mov x0, sp\n bl begin\n");
+#endif

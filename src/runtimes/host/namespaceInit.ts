@@ -1,0 +1,43 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { SandboxError } from '../../errors.ts';
+import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from './procfs.ts';
+
+/** One process for good: a pid may be another's later. */
+export type Identity = Pick<ProcessStat, 'pid' | 'startTime'>;
+
+/** How long the kernel may take to end a namespace's processes before we say that it failed. */
+const TEARDOWN_DEADLINE_MS = 10_000;
+const QUICK_LOOKS = 20;
+
+/** The oldest child of a process; undefined when it has none. */
+export function firstChild(parent: number): number | undefined {
+  return childrenOf(parent)[0]?.pid;
+}
+
+/** The children of a process, the oldest first. */
+export function childrenOf(parent: number): ProcessStat[] {
+  const children =
+    readProc(`${parent}/task/${parent}/children`)?.trim().split(' ').filter(Boolean).map(Number) ??
+    allProcesses().flatMap((other) => (other.parent === parent ? [other.pid] : []));
+  const known = children.flatMap((pid) => readStat(pid) ?? []);
+  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid);
+}
+
+export function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
+  if (isRunning(process)) sendSignal(process.pid, signal);
+}
+
+/** The end of a namespace's init is the end of everything in it: the kernel sees to that first. */
+export async function untilGone(init: Identity): Promise<void> {
+  const deadline = Date.now() + TEARDOWN_DEADLINE_MS;
+  for (let look = 0; isRunning(init); look++) {
+    if (Date.now() > deadline) {
+      throw new SandboxError('SANDBOX_FAILED', `Process ${init.pid}, a sandbox's init, could not be ended.`, {
+        hint: 'A process in uninterruptible sleep ends when its input or output does.',
+        details: { pid: init.pid },
+      });
+    }
+    // Mostly it is a matter of less than a millisecond.
+    await (look < QUICK_LOOKS ? nextTurn() : delay(1));
+  }
+}

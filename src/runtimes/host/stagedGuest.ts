@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { SandboxError } from '../../errors.ts';
+import type { LanguageName } from '../../languages/language.ts';
+import type { Command } from '../runtime.ts';
+import type { Cgroup } from './cgroups/cgroup.ts';
+import type { Folder } from './folder.ts';
+import { WRITABLE } from './furniture.ts';
+import { HostGuest } from './hostGuest.ts';
+import { type FoundInterpreters, type HostInterpreter, searchPath } from './interpreters.ts';
+import { Launcher } from './launch.ts';
+import { launcherArguments } from './launcher.ts';
+import { takeOutputPipes } from './pipes.ts';
+import { ownerOtherThanUs } from './sandboxUser.ts';
+import { LAUNCHER_ENVIRONMENT, type Stage, type Waiting } from './stage.ts';
+import { readStatus } from './status.ts';
+import { WorkspaceFiles } from './workspaceFiles.ts';
+
+export interface StagedParts {
+  readonly tools: { readonly bash: string };
+  readonly stage: Stage;
+  readonly cgroup: Cgroup | undefined;
+  readonly interpreters: FoundInterpreters;
+}
+
+/** Where a launcher that enters a stage finds the stage's namespaces: a path for each, once it has started. */
+export const NAMESPACES = { mount: '/proc/self/fd/5', user: '/proc/self/fd/6' } as const;
+
+/** What the guests share whose files are on a stage: each program of it starts there. */
+export abstract class StagedGuest extends HostGuest {
+  readonly workspace = WRITABLE.workspace;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly #parts: StagedParts;
+  readonly #workspaceFolder: Folder;
+  #first: Waiting | undefined;
+
+  protected constructor(parts: StagedParts) {
+    const { stage, interpreters } = parts;
+    const workspaceFolder = stage.folder.enter('workspace');
+    super(new WorkspaceFiles(workspaceFolder, WRITABLE.workspace, ownerOtherThanUs(stage.user)));
+    this.#parts = parts;
+    this.#workspaceFolder = workspaceFolder;
+    this.#first = stage.first;
+    this.environment = {
+      PATH: searchPath(interpreters),
+      HOME: this.workspace,
+      PWD: this.workspace,
+      LANG: 'C.UTF-8',
+      TMPDIR: WRITABLE.tmp,
+    };
+  }
+
+  /** The command that enters the stage's namespaces; what it shall run there is added at its end. */
+  protected abstract enterStage(): readonly string[];
+
+  async interpreter(language: LanguageName): Promise<HostInterpreter> {
+    const found = this.#parts.interpreters.get(language);
+    if (found instanceof SandboxError) throw found;
+    if (found !== undefined) return found;
+    throw new SandboxError('LANGUAGE_UNAVAILABLE', `This sandbox was not made for ${language}.`, {
+      hint: `Name ${language} when the sandbox is made.`,
+      details: { language },
+    });
+  }
+
+  /** The process that made the stage for the first program, a new one in the stage for a later one. */
+  protected async takeLauncher(stdin: Command['stdin']): Promise<Waiting> {
+    const first = this.#first;
+    // It was started without anything to read from.
+    if (!first?.launcher.isWaiting || stdin === 'stream') return this.#startLauncher(stdin);
+    this.#first = undefined;
+    return first;
+  }
+
+  protected async release(): Promise<void> {
+    await this.#first?.launcher.abandon();
+    await this.#parts.cgroup?.remove();
+    this.#workspaceFolder.close();
+    this.#parts.stage.close();
+  }
+
+  async #startLauncher(stdin: Command['stdin']): Promise<Waiting> {
+    const { tools, stage } = this.#parts;
+    const orders = `orders-${randomUUID()}`;
+    const launcher = Launcher.start({
+      argv: [...this.enterStage(), ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`)],
+      cwd: '/',
+      environment: LAUNCHER_ENVIRONMENT,
+      stdin,
+      output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
+      descriptors: [stage.mountNamespace, stage.userNamespace ?? 'ignore'],
+    });
+    return { launcher, status: readStatus(launcher.status), orders };
+  }
+}
