@@ -77,7 +77,15 @@ const BROKEN: readonly Broken[] = [
     make: liar(),
     fails: [
       ...['no-hidden-survivors', 'sandboxes-share-nothing', 'host-files-hidden', 'system-read-only'],
-      ...['host-processes-hidden', 'no-privileges', 'seccomp', 'no-mounts', 'namespaces', 'memory'],
+      ...[
+        'host-processes-hidden',
+        'no-privileges',
+        'seccomp',
+        'no-mounts',
+        'no-namespaces',
+        'namespaces',
+        'memory',
+      ],
       ...['memory-of-a-child', 'processes', 'disk', 'cpu', 'network-none', 'network-allowlist'],
       ...['enforced-user', 'enforced-network', 'enforced-memory', 'enforced-processes', 'enforced-disk'],
       'enforced-cpu',

@@ -28,6 +28,16 @@ libc = ctypes.CDLL(None, use_errno=True)
 def segment(key, flags): return libc.shmget(key, 4096, flags)
 `;
 
+/** Whether a call of libc's succeeds, or fails only at what was made up. */
+const MAY = `
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def may(call, *args):
+    ctypes.set_errno(0)
+    # ENODEV: only the made-up file system was missing.
+    return call(*args) == 0 or ctypes.get_errno() == errno.ENODEV
+`;
+
 export const ISOLATION_CLAUSES: readonly Clause[] = [
   {
     id: 'sandboxes-apart',
@@ -224,30 +234,41 @@ print(json.dumps([open('/proc/self/status').read(), answer]))`,
   },
   {
     id: 'no-mounts',
-    promise: 'A program can mount nothing and can enter and make no namespace.',
+    promise: 'A program can mount nothing and can enter no namespace.',
     ...NAMESPACES,
     async check(context) {
       const box = await context.open();
       const allowed = await box.ask<string[]>(
-        `import ctypes, errno
-libc = ctypes.CDLL(None, use_errno=True)
-def may(call, *args):
-    ctypes.set_errno(0)
-    # ENODEV: only the made-up file system was missing.
-    return call(*args) == 0 or ctypes.get_errno() == errno.ENODEV
+        `${MAY}
 allowed = []
 if may(libc.mount, b'none', os.getcwd().encode(), b'glovebox-no-such-type', 0, None): allowed.append('mount')
-# In a child: what it may do, it shall not do to the rest.
-for name, flags in {'user': 0x10000000, 'mnt': 0x20000, 'net': 0x40000000, 'pid': 0x20000000}.items():
-    child = os.fork()
-    if child == 0: os._exit(0 if may(libc.unshare, flags) else 1)
-    if os.waitpid(child, 0)[1] == 0: allowed.append('unshare ' + name)
 for name in ('mnt', 'net'):
     path = '/proc/self/ns/' + name
     if os.path.exists(path) and may(libc.setns, os.open(path, os.O_RDONLY), 0): allowed.append('setns ' + name)
 print(json.dumps(allowed))`,
       );
       mustEqual(allowed, [], 'the list of what is allowed');
+    },
+  },
+  {
+    id: 'no-namespaces',
+    promise: 'A program can make no namespace.',
+    // A kernel in user space makes them of nothing but itself: there, only a filter refuses them.
+    claimedBy: ({ isolation, seccomp }) => isAtLeast(isolation, 'namespace') && seccomp,
+    asks: { requires: { isolation: 'namespace', seccomp: true } },
+    async check(context) {
+      const box = await context.open();
+      const allowed = await box.ask<string[]>(
+        `${MAY}
+allowed = []
+# In a child: what it may do, it shall not do to the rest.
+for name, flags in {'user': 0x10000000, 'mnt': 0x20000, 'net': 0x40000000, 'pid': 0x20000000}.items():
+    child = os.fork()
+    if child == 0: os._exit(0 if may(libc.unshare, flags) else 1)
+    if os.waitpid(child, 0)[1] == 0: allowed.append(name)
+print(json.dumps(allowed))`,
+      );
+      mustEqual(allowed, [], 'the list of namespaces that it can make');
     },
   },
   {
