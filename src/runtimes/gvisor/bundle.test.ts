@@ -6,6 +6,7 @@ const SPEC: BundleSpec = {
   environment: { HOME: '/workspace', 'BASH_FUNC_x%%': '() { id; }' },
   root: '/mnt/control/root',
   init: '/mnt/control/init',
+  empty: { file: '/mnt/control/nothing', folder: '/mnt/control/empty' },
   stage: '/mnt',
   report: 'report-1',
   limits: { processes: 64, diskMb: 16, cpuSec: 44 },
@@ -50,6 +51,8 @@ describe('the bundle', () => {
         shown('/mnt/tmp', '/tmp'),
         shown('/mnt/shm', '/dev/shm'),
         shown('/mnt/control/init', '/run/glovebox'),
+        { ...shown('/mnt/control/nothing', '/dev/fuse'), options: ['bind', 'ro'] },
+        { ...shown('/mnt/control/empty', '/dev/net'), options: ['bind', 'ro'] },
       ],
       linux: {
         namespaces: [

@@ -13,6 +13,8 @@ export interface BundleSpec {
   readonly root: string;
   /** The folder with the first process's program and the reports. */
   readonly init: string;
+  /** An empty file, and an empty folder. */
+  readonly empty: { readonly file: string; readonly folder: string };
   /** Where the folders that programs may write to are. */
   readonly stage: string;
   /** The report's name in the folder of the first process. */
@@ -22,6 +24,9 @@ export interface BundleSpec {
 
 /** What the first process needs to start a program of another user and to signal it; the program gets none of it. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'];
+
+/** Devices that gVisor makes up besides the harmless ones, and which no program needs. */
+const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;
 
 /** The content of `config.json` (OCI runtime specification). Throws `INPUT_INVALID` for a NUL. */
 export function bundleConfig(spec: BundleSpec): object {
@@ -62,6 +67,12 @@ export function bundleConfig(spec: BundleSpec): object {
         type: 'bind',
         source,
         options: ['bind', 'rw', 'nosuid', 'nodev'],
+      })),
+      ...Object.entries(HIDDEN_DEVICES).map(([destination, kind]) => ({
+        destination,
+        type: 'bind',
+        source: spec.empty[kind],
+        options: ['bind', 'ro'],
       })),
     ],
     linux: { namespaces: ['pid', 'mount', 'ipc', 'uts', 'network'].map((type) => ({ type })) },

@@ -27,6 +27,7 @@ export function controlPaths(stage: string) {
     root: `${control}/root`,
     init: `${control}/init`,
     state: `${control}/state`,
+    empty: { file: `${control}/nothing`, folder: `${control}/empty` },
     /** Names what is to be mounted, while it is. */
     table: `${stage}/table`,
     bundle: (id: string) => `${control}/bundle-${id}`,
@@ -49,6 +50,8 @@ export function furnishControl(stage: Stage, root: Root, init: Init): void {
     writeVisible(inRoot(path), data);
   }
   rmSync(here.table);
+  writeVisible(here.empty.file, '');
+  makeVisible(here.empty.folder);
   mkdirSync(here.state, { mode: 0o700 });
   mkdirSync(here.init, { mode: 0o700 });
   for (const [name, data] of Object.entries(init)) {

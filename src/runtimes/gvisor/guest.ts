@@ -1,9 +1,9 @@
 import { rmSync, statfsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
-import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
+import { type Figures, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
@@ -93,14 +93,14 @@ export class GvisorGuest extends StagedGuest {
       throw isolationFailed((await status.failure) ?? said);
     }
     const init = initOf(launcher.child.pid);
-    let killed = false;
+    let signalled: 'SIGTERM' | 'SIGKILL' | undefined;
     const end = async (): Promise<Exit> => {
       try {
         await exited;
         sendIfRunning(init, 'SIGKILL');
         await untilGone(init);
         await cgroup?.killAll();
-        return describeExit(ours.readEnd(), figures(), killed);
+        return describeExit(ours.readEnd(), figures(), signalled);
       } finally {
         ours.remove();
       }
@@ -111,12 +111,12 @@ export class GvisorGuest extends StagedGuest {
       stderr: output.stderr,
       exit: end(),
       async kill(signal) {
+        signalled = signal;
         if (signal === 'SIGTERM') {
           const kernel = kernelBelow(init.pid);
           if (kernel !== undefined) sendSignal(kernel, 'SIGTERM');
           return;
         }
-        killed = true;
         sendIfRunning(init, 'SIGKILL');
       },
     };
@@ -142,6 +142,7 @@ export class GvisorGuest extends StagedGuest {
         environment: env,
         root: paths.root,
         init: paths.init,
+        empty: paths.empty,
         stage: stage.mount,
         report,
         limits: {
@@ -185,14 +186,22 @@ function kernelBelow(runsc: number): number | undefined {
   return childrenOf(runsc).find(({ pid }) => isKernel(pid))?.pid;
 }
 
-/** Says how a program ended; throws `SANDBOX_FAILED` when nobody can. */
-function describeExit({ report, complaint }: End, counted: Figures, killed: boolean): Exit {
+/**
+ * Says how a program ended; throws `SANDBOX_FAILED` when nobody can. A sandbox that we signalled, perhaps before
+ * there was a program in it, ends as we wanted.
+ */
+function describeExit(
+  { report, complaint }: End,
+  counted: Figures,
+  signalled: 'SIGTERM' | 'SIGKILL' | undefined,
+): Exit {
   if (report !== undefined && 'notStarted' in report) {
     throw isolationFailed(`the program could not be started: ${getSystemErrorName(-report.notStarted)}`);
   }
-  if (report === undefined && !killed && !counted.oomKills) throw isolationFailed(complaint);
-  const code = report?.code ?? KILLED;
-  return { code, outOfMemory: !killed && wasOutOfMemory(code, counted), ...aboutProgram(counted) };
+  if (report === undefined && !signalled && !counted.oomKills) throw isolationFailed(complaint);
+  const code = report?.code ?? 128 + constants.signals[signalled ?? 'SIGKILL'];
+  const outOfMemory = signalled !== 'SIGKILL' && wasOutOfMemory(code, counted);
+  return { code, outOfMemory, ...aboutProgram(counted) };
 }
 
 /** The processes of the group are those of the engine, and tell nothing of the program's. */

@@ -1,6 +1,14 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import { allProcesses, isRunning, type ProcessStat, readProc, readStat, sendSignal } from './procfs.ts';
+import {
+  allProcesses,
+  isRunning,
+  type ProcessStat,
+  readProc,
+  readStat,
+  sendSignal,
+  threadsOf,
+} from './procfs.ts';
 
 /** One process for good: a pid may be another's later. */
 export type Identity = Pick<ProcessStat, 'pid' | 'startTime'>;
@@ -14,11 +22,13 @@ export function firstChild(parent: number): number | undefined {
   return childrenOf(parent)[0]?.pid;
 }
 
-/** The children of a process, the oldest first. */
+/** The children of a process, the oldest first; the kernel lists them by the thread that started each. */
 export function childrenOf(parent: number): ProcessStat[] {
+  const lists = threadsOf(parent).flatMap((thread) => readProc(`${parent}/task/${thread}/children`) ?? []);
   const children =
-    readProc(`${parent}/task/${parent}/children`)?.trim().split(' ').filter(Boolean).map(Number) ??
-    allProcesses().flatMap((other) => (other.parent === parent ? [other.pid] : []));
+    lists.length > 0
+      ? lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number))
+      : allProcesses().flatMap((other) => (other.parent === parent ? [other.pid] : []));
   const known = children.flatMap((pid) => readStat(pid) ?? []);
   return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid);
 }

@@ -39,6 +39,16 @@ export function allProcesses(): ProcessStat[] {
     .flatMap((name) => readStat(Number(name)) ?? []);
 }
 
+/** The numbers of a process's threads; none when it is gone. */
+export function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // ENOENT or ESRCH.
+    return [];
+  }
+}
+
 /** True while the very process with this start time exists and is not merely waiting to be reaped. */
 export function isRunning({ pid, startTime }: Pick<ProcessStat, 'pid' | 'startTime'>): boolean {
   const now = readStat(pid);

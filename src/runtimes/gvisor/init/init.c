@@ -169,6 +169,12 @@ static int wait_for(long program, int signals, int output, int errors) {
   }
 }
 
+/* The program has its own copy; /proc/1/environ shows this one. */
+static void forget(char **environment) {
+  for (; *environment; environment++)
+    for (char *letter = *environment; *letter; letter++) *letter = 0;
+}
+
 static void read_settings(const char *path) {
   int file = (int)have(call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   long length = have(call(__NR_read, file, &settings, sizeof settings));
@@ -203,6 +209,7 @@ __attribute__((used)) static void begin(long *stack) {
     become(argv + 3, environment, output, errors, gate[0]);
   }
   have(call(__NR_setresuid, 0, 0, -1));
+  forget(environment);
   call(__NR_close, gate[0]);
   call(__NR_close, gate[1]);
   call(__NR_close, output[1]);

@@ -93,6 +93,16 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     });
   });
 
+  it('keeps no variable of the program', async () => {
+    const [file, args] = command('/bin/sh', '-c', 'echo $WORD; read nothing');
+    const child = spawn(file, args, { env: { WORD: 'secret' }, stdio: ['pipe', 'pipe', 'ignore'] });
+    const [printed] = await once(child.stdout, 'data');
+    const kept = readFileSync(`/proc/${child.pid}/environ`, 'utf8');
+    child.stdin.end();
+    await once(child, 'exit');
+    expect([String(printed), kept.replaceAll('\0', '')]).toEqual(['secret\n', '']);
+  });
+
   it('copies all that was written, the streams apart', () => {
     const { stdout, stderr } = run('head -c 5000000 /dev/zero; echo error >&2; printf end');
     expect([stdout.length, stdout.slice(-3), stderr]).toEqual([5_000_003, 'end', 'error\n']);
