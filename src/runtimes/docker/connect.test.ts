@@ -110,19 +110,19 @@ describe('an engine', () => {
   const base = { info: INFO, ownKernel: false };
 
   it('holds by its cgroups what they can hold, and says so of the rest', () => {
-    expect(capabilitiesOf(base).limits).toMatchObject({
+    expect(capabilitiesOf(base, { seccomp: true }).limits).toMatchObject({
       memoryMb: 'cgroup',
       processes: 'cgroup',
       cpu: 'cgroup',
     });
     const rootless = { ...INFO, MemoryLimit: false, PidsLimit: false, CpuCfsQuota: false };
-    expect(capabilitiesOf({ ...base, info: rootless }).limits).toMatchObject({
+    expect(capabilitiesOf({ ...base, info: rootless }, { seccomp: true }).limits).toMatchObject({
       ...{ memoryMb: 'none', processes: 'none', cpu: 'none' },
     });
   });
 
   it('with a kernel of its own is stronger, counts processes inside, and has no network to give', () => {
-    expect(capabilitiesOf({ ...base, ownKernel: true })).toMatchObject({
+    expect(capabilitiesOf({ ...base, ownKernel: true }, { seccomp: false })).toMatchObject({
       ...{ isolation: 'kernel', network: ['none'], seccomp: false },
       limits: { processes: 'rlimit' },
     });

@@ -111,7 +111,7 @@ async function greet(engine: Engine, wantedRuntime: string | undefined): Promise
       available: false,
       reason: `${name} has no runtime called ${JSON.stringify(wantedRuntime)} (DOCKER_RUNTIME); it has ${Object.keys(known).join(', ')}.`,
       fix: /runsc/.test(wantedRuntime)
-        ? 'Install gVisor (apt-get install runsc), add {"runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--network=none"]}}} to /etc/docker/daemon.json and restart the daemon.'
+        ? 'Install gVisor (apt-get install runsc), add {"runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--network=none", "--oci-seccomp"]}}} to /etc/docker/daemon.json and restart the daemon.'
         : `Add it to "runtimes" in /etc/docker/daemon.json and restart the daemon, or unset DOCKER_RUNTIME.`,
     };
   }
@@ -124,16 +124,18 @@ async function greet(engine: Engine, wantedRuntime: string | undefined): Promise
   };
 }
 
-/** Who holds what in containers of this engine. Pure. */
-export function capabilitiesOf({ info, ownKernel }: Pick<Connection, 'info' | 'ownKernel'>): Capabilities {
+/** Who holds what in containers of this engine, after a look into one. Pure. */
+export function capabilitiesOf(
+  { info, ownKernel }: Pick<Connection, 'info' | 'ownKernel'>,
+  { seccomp }: { readonly seccomp: boolean },
+): Capabilities {
   return {
     isolation: ownKernel ? 'kernel' : 'container',
     // Through gVisor an open network would be the engine's own, which its settings may have taken away.
     network: ownKernel ? ['none'] : ['none', 'open'],
     filesystem: 'private',
     processes: 'contained',
-    // gVisor puts its filter around its own kernel; programs in it have none.
-    seccomp: !ownKernel,
+    seccomp,
     limits: {
       memoryMb: info.MemoryLimit ? 'cgroup' : 'none',
       diskMb: 'tmpfs',

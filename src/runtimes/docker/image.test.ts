@@ -36,6 +36,7 @@ describe('an image', () => {
 
   it('that lacks a language says so, with the fix', () => {
     const content = {
+      seccomp: true,
       interpreters: new Map([['python', { path: '/usr/bin/python3', version: '3.11.2' }]] as const),
     };
     expect(interpreterIn(image, content, 'python').version).toBe('3.11.2');

@@ -20,6 +20,8 @@ export interface Image {
 /** What one look inside found: nothing of it can change for an image's id. */
 export interface ImageContent {
   readonly interpreters: ReadonlyMap<LanguageName, { readonly path: string; readonly version: string }>;
+  /** Whether a program there is under a seccomp filter: gVisor loads one only where its settings say so. */
+  readonly seccomp: boolean;
 }
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -103,7 +105,7 @@ export function parseLook(
     const [path = '', version = ''] = lines.slice(at + 1, at + 3);
     if (language !== undefined && path.startsWith('/')) interpreters.set(language, { path, version });
   }
-  return { facts, interpreters };
+  return { facts, interpreters, seccomp: facts.get('Seccomp') === '2' };
 }
 
 /** Throws `LANGUAGE_UNAVAILABLE` for a language that an image lacks. */

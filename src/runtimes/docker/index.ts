@@ -67,8 +67,9 @@ export function docker(options: DockerOptions = {}): Runtime {
     async probe(): Promise<Probe> {
       const connection = await reach();
       if ('reason' in connection) return connection;
+      let content: ImageContent;
       try {
-        await lookInto(connection, await inspectImage(connection.engine, settings.image));
+        content = await lookInto(connection, await inspectImage(connection.engine, settings.image));
       } catch (error) {
         if (!isSandboxError(error)) return lost(error, connection);
         // A setting that makes no sense is not an engine that is missing: no fallback may hide it.
@@ -78,7 +79,7 @@ export function docker(options: DockerOptions = {}): Runtime {
       return {
         available: true,
         version: `${connection.name} ${connection.version}, ${connection.runtime}`,
-        capabilities: capabilitiesOf(connection),
+        capabilities: capabilitiesOf(connection, content),
         about: aboutEngine(connection),
       };
     },
@@ -119,6 +120,8 @@ const TRIAL_POLICY: Policy = {
   requires: {},
 };
 
+const NOT_LOOKED_YET: ImageContent = { interpreters: new Map(), seccomp: true };
+
 /** Looks inside an image, from a container of it that is held like every other one, and at how that is held. */
 export async function lookInside(
   connection: Connection,
@@ -141,7 +144,7 @@ export async function lookInside(
     connection,
     spec,
     image,
-    content: { interpreters: new Map() },
+    content: NOT_LOOKED_YET,
     settings,
   });
   try {
@@ -174,6 +177,7 @@ function assertHeldInside(
   );
   // gVisor does not show it in every version; what cannot be shown cannot be looked at.
   if ((facts.get('NoNewPrivs') ?? (ownKernel ? '1' : '0')) !== '1') wrong.push('NoNewPrivs');
+  // gVisor's own filter is around its kernel; one in it is the operator's choice.
   if (!ownKernel && facts.get('Seccomp') !== '2') wrong.push('Seccomp');
   if (ownKernel && facts.get('kernel') === info.KernelVersion)
     wrong.push("the kernel, which is the engine's own");
@@ -198,7 +202,7 @@ async function createGuest(parts: {
   readonly settings: DockerSettings;
 }): Promise<Guest> {
   const { connection, spec, image, content, settings } = parts;
-  const capabilities: Capabilities = capabilitiesOf(connection);
+  const capabilities: Capabilities = capabilitiesOf(connection, content);
   const { processes } = spec.policy.limits;
   if (processes.value < FEWEST_PROCESSES + 2) {
     throw new SandboxError(
