@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import { removeTree } from '../../src/runtimes/host/removeTree.ts';
+import { describeMissing } from '../support/targets.ts';
 import { ALL, AS_ROOT, open, PRELUDE, scratch, whileRunning } from './support.ts';
 
 const SECRET = `canary-${randomUUID()}`;
@@ -391,3 +392,5 @@ while True:
     },
   );
 });
+
+describeMissing('file API');

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
-import { answer, HELD, open, probe, SKIPPED, whileRunning } from './support.ts';
+import { describeMissing } from '../support/targets.ts';
+import { answer, HELD, open, probe, whileRunning } from './support.ts';
 
 describe.each(HELD)('neighbours: $name', (target) => {
   let sandbox: LiveSandbox;
@@ -111,8 +112,4 @@ print(json.dumps({'own': b'own' in seen, 'host': b'uptime' in seen}))`;
   });
 });
 
-if (HELD.length === 0) {
-  describe.skip(`neighbours in namespaces${SKIPPED}`, () => {
-    it('is not tried', () => {});
-  });
-}
+describeMissing('neighbours');

@@ -3,7 +3,8 @@ import { once as event } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
-import { HELD, open, PLAIN, probe, SKIPPED, whileRunning } from './support.ts';
+import { describeMissing } from '../support/targets.ts';
+import { HELD, open, PLAIN, probe, whileRunning } from './support.ts';
 
 let plain: LiveSandbox;
 let listener: Server;
@@ -89,11 +90,7 @@ socket.create_connection(server.getsockname(), timeout=2).close(); print(json.du
   });
 });
 
-if (HELD.length === 0) {
-  describe.skip(`network of namespaces${SKIPPED}`, () => {
-    it('is not tried', () => {});
-  });
-}
+describeMissing('network');
 
 async function tryConnect(port: number): Promise<string> {
   return new Promise((resolve) => {

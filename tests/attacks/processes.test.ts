@@ -3,18 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { descriptorsInStock } from '../../src/runtimes/host/pipes.ts';
+import { eventually } from '../support/eventually.ts';
+import { describeMissing, type Target } from '../support/targets.ts';
+import { type HostProcess, NO_TRACES, processesWith } from '../support/traces.ts';
 import {
   ALL,
-  eventually,
-  HELD,
+  EACH_KIND,
   HELD_WITHOUT_CGROUPS,
   once,
   open,
   PLAIN,
   probe,
-  processesWith,
-  SKIPPED,
-  type Target,
   traces,
   whileRunning,
 } from './support.ts';
@@ -29,7 +28,7 @@ const CONTAINED = [...ALL, ...HELD_WITHOUT_CGROUPS].filter(
 
 afterAll(() => {
   // Nothing of any test in this file is left on the host.
-  expect(traces()).toEqual({ folders: [], cgroups: [], mounts: [] });
+  expect(traces()).toEqual(NO_TRACES);
 });
 
 const COUNT_FORKS = `
@@ -141,7 +140,7 @@ def hide(marker):
   it('15. no hidden grandchild survives the end of the program', async () => {
     const marker = `hidden-${randomUUID()}`;
     await using sandbox = await open(target);
-    let during: number[] = [];
+    let during: HostProcess[] = [];
     await whileRunning(
       sandbox,
       `${HIDE}\nhide(os.environ['MARKER'])`,
@@ -211,7 +210,7 @@ __attribute__((constructor)) static void early(void) {
           .catch(() => {});
         expect(processesWith(marker)).toEqual([]);
       } finally {
-        for (const pid of processesWith(marker)) process.kill(pid, 'SIGKILL');
+        for (const { pid } of processesWith(marker)) process.kill(pid, 'SIGKILL');
       }
     },
   );
@@ -290,7 +289,7 @@ describe.each(ALL)('stubborn programs: $name', (target) => {
   });
 });
 
-describe.each([...HELD.slice(0, 1), PLAIN])('side by side: $name', (target) => {
+describe.each(EACH_KIND)('side by side: $name', (target) => {
   it('20. 50 sandboxes at once neither fail each other nor leave anything', async () => {
     // Pipes that wait for later sandboxes are no left-overs.
     const descriptors = (): number => readdirSync('/proc/self/fd').length - descriptorsInStock();
@@ -318,8 +317,4 @@ describe.each([...HELD.slice(0, 1), PLAIN])('side by side: $name', (target) => {
   });
 });
 
-if (HELD.length === 0) {
-  describe.skip(`processes in namespaces${SKIPPED}`, () => {
-    it('are not tried', () => {});
-  });
-}
+describeMissing('processes');

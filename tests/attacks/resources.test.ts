@@ -4,9 +4,12 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { describeMissing } from '../support/targets.ts';
+import { NO_TRACES } from '../support/traces.ts';
 import {
   ALL,
   AS_ROOT,
+  EACH_KIND,
   HELD,
   HELD_WITHOUT_CGROUPS,
   once,
@@ -15,7 +18,6 @@ import {
   PLAIN_WITHOUT_CGROUPS,
   PRELUDE,
   probe,
-  SKIPPED,
   traces,
 } from './support.ts';
 
@@ -25,7 +27,7 @@ const WITH_MEMORY_RLIMIT = [...ALL, ...HELD_WITHOUT_CGROUPS, PLAIN_WITHOUT_CGROU
 );
 
 afterAll(() => {
-  expect(traces()).toEqual({ folders: [], cgroups: [], mounts: [] });
+  expect(traces()).toEqual(NO_TRACES);
 });
 
 /** Ways to take two gigabytes; each says how far it came. */
@@ -174,7 +176,7 @@ print('made')
 `;
 const SIZES = { DEPTH: '10000', MANY: '40000' };
 
-describe.each([...HELD.slice(0, 1), PLAIN])('what is left: $name', (target) => {
+describe.each(EACH_KIND)('what is left: $name', (target) => {
   it('27. closing removes every depth, number, mode and name, and nothing beyond', async () => {
     const before = traces();
     const result = await once(target, AWKWARD, { env: SIZES, timeout: 40 });
@@ -279,7 +281,7 @@ console.log(JSON.stringify(said));
   );
 });
 
-describe.each([...HELD.slice(0, 1), PLAIN])('output: $name', (target) => {
+describe.each(EACH_KIND)('output: $name', (target) => {
   it('18. two floods of 200 MB are drained, counted and cut, and our memory stays flat', async () => {
     await once(target, 'print(1)');
     const before = process.memoryUsage().rss;
@@ -349,8 +351,4 @@ describe.each(ALL)('time: $name', (target) => {
   });
 });
 
-if (HELD.length === 0) {
-  describe.skip(`resources in namespaces${SKIPPED}`, () => {
-    it('are not tried', () => {});
-  });
-}
+describeMissing('resources');

@@ -1,6 +1,5 @@
 /** What the attack tests share: the runtimes under attack, and how to start a probe in one of them. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -10,43 +9,31 @@ import type { ExecuteOptions, PolicyOptions } from '../../src/operations/options
 import type { ExecutionResult } from '../../src/result/result.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import { local } from '../../src/runtimes/local/index.ts';
-import type { Capabilities, Runtime } from '../../src/runtimes/runtime.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
+import { TARGETS, type Target } from '../support/targets.ts';
+import { type Traces, tracesOf } from '../support/traces.ts';
 
-export interface Target {
-  readonly name: string;
-  readonly runtime: Runtime;
-  readonly capabilities: Capabilities;
-}
-
-/** The runtimes that must hold hostile code; none where this machine cannot make namespaces. */
-export const HELD: readonly Target[] = await available([
-  ['bubblewrap', bubblewrap()],
-  ['local with namespaces', local({ isolation: 'namespace' })],
-]);
+/** The runtimes that must hold hostile code; none where this machine can make no isolation at all. */
+export const HELD: readonly Target[] = TARGETS.filter(
+  ({ capabilities }) => capabilities.isolation !== 'process',
+);
 
 /** The runtime that holds nothing: the positive control of most attacks, and bound by the promises for all. */
-export const PLAIN: Target = one(
-  await available([['local as a plain process', local({ isolation: 'none' })]]),
-);
+export const PLAIN: Target = one(TARGETS.filter(({ capabilities }) => capabilities.isolation === 'process'));
 
 export const ALL: readonly Target[] = [...HELD, PLAIN];
 
-/** The same code without cgroups, as for an ordinary user of a machine that delegates none. */
-export const HELD_WITHOUT_CGROUPS: readonly Target[] = await available([
-  ['bubblewrap without cgroups', bubblewrap({ cgroups: null })],
-]);
+/** One of each kind, for what takes long: namespaces are the same code under either name. */
+export const EACH_KIND: readonly Target[] = ALL.filter(({ name }) => name !== 'local with namespaces');
 
-export const PLAIN_WITHOUT_CGROUPS: Target = one(
-  await available([['a plain process without cgroups', local({ isolation: 'none', cgroups: null })]]),
+/** The same code without cgroups, as for an ordinary user of a machine that delegates none. */
+export const HELD_WITHOUT_CGROUPS: readonly Target[] = await ifAvailable('bubblewrap without cgroups', () =>
+  bubblewrap({ cgroups: null }),
 );
 
-/** Printed in the title of what is skipped; empty when nothing is. */
-export const SKIPPED = HELD.length > 0 ? '' : ' (skipped: no namespaces can be made here)';
-
-if (HELD.length === 0 && (process.env['REQUIRED_RUNTIMES'] ?? '').includes('bubblewrap')) {
-  const probe = await bubblewrap().probe();
-  throw new Error(`REQUIRED_RUNTIMES names bubblewrap, which does not work here: ${JSON.stringify(probe)}`);
-}
+export const PLAIN_WITHOUT_CGROUPS: Target = one(
+  await ifAvailable('a plain process without cgroups', () => local({ isolation: 'none', cgroups: null })),
+);
 
 export const AS_ROOT = process.getuid?.() === 0;
 
@@ -54,13 +41,11 @@ export const AS_ROOT = process.getuid?.() === 0;
 export const scratch = mkdtempSync(join(tmpdir(), 'attack-test-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-async function available(runtimes: readonly [string, Runtime][]): Promise<Target[]> {
-  const targets: Target[] = [];
-  for (const [name, runtime] of runtimes) {
-    const probe = await runtime.probe();
-    if (probe.available) targets.push({ name, runtime, capabilities: probe.capabilities });
-  }
-  return targets;
+async function ifAvailable(name: string, make: () => Runtime): Promise<Target[]> {
+  const runtime = make();
+  const probe = await runtime.probe();
+  if (!probe.available) return [];
+  return [{ name, runtime, capabilities: probe.capabilities, loadAgain: async () => make() }];
 }
 
 function one(targets: readonly Target[]): Target {
@@ -152,59 +137,8 @@ export async function probe<T = Record<string, unknown>>(
 }
 
 /** What of ours exists on the host right now: a later look must find no more. */
-export function traces(): { folders: string[]; cgroups: string[]; mounts: string[] } {
-  const mine = (name: string): boolean =>
-    name.startsWith('glovebox-') && name.split('-').includes(String(process.pid));
-  const cgroups: string[] = [];
-  for (const mount of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
-    const [before = '', after = ''] = mount.split(' - ');
-    if (!/^cgroup/.test(after)) continue;
-    const root = before.split(' ')[4] ?? '';
-    if (!existsSync(root)) continue;
-    const found = execFileSync('find', [
-      root,
-      '-maxdepth',
-      '8',
-      '-type',
-      'd',
-      '-name',
-      `glovebox-*${process.pid}-*`,
-    ]);
-    cgroups.push(...found.toString().split('\n').filter(Boolean));
-  }
-  return {
-    folders: [tmpdir(), '/dev/shm'].filter(existsSync).flatMap((folder) => readdirSync(folder).filter(mine)),
-    cgroups,
-    mounts: readFileSync('/proc/self/mountinfo', 'utf8')
-      .split('\n')
-      .filter((line) => / - tmpfs glovebox /.test(line)),
-  };
-}
-
-/** Processes of the host whose environment or command line holds the text; zombies have neither. */
-export function processesWith(text: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) =>
-      ['environ', 'cmdline'].some((file) => {
-        try {
-          return readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(text);
-        } catch {
-          // Gone, or another user's: not one that this test started.
-          return false;
-        }
-      }),
-    )
-    .map(Number);
-}
-
-/** Waits for something that happens by itself soon; says what it was when it does not. */
-export async function eventually(what: string, holds: () => boolean, deadlineMs = 5000): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`Not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+export function traces(): Traces {
+  return tracesOf(process.pid);
 }
 
 /** Runs a program that says `ready` and then waits for its input to end (both are added where it does not); meanwhile `look` looks. */
