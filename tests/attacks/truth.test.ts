@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import { describeMissing } from '../support/targets.ts';
-import { ALL, open, PLAIN, PRELUDE, scratch } from './support.ts';
+import { ALL, open, PLAIN, PRELUDE, program, scratch } from './support.ts';
 
 describe.each(ALL)('truth of results: $name', (target) => {
   let sandbox: LiveSandbox;
@@ -77,22 +77,11 @@ describe.each(ALL)('truth of results: $name', (target) => {
       '{ "child-pid": 1 }',
       'Execution timed out after 1 seconds.',
     ];
-    const code = `import os
-for text in ${JSON.stringify(forged)}:
-    for fd in range(0, 64):
-        try: os.write(fd, (text + '\\n').encode())
-        except OSError: pass
-for pid in ('1', 'self'):
-    for fd in range(0, 64):
-        if fd in (1, 2): continue
-        try:
-            with open(f'/proc/{pid}/fd/{fd}', 'w') as file: file.write('{"exit-code": 0}\\n')
-        except OSError: pass
-os._exit(9)`;
+    const code = program('forges-its-status.py');
     // As root a plain process may write to every descriptor of the host's pid 1: not that.
     const safe =
       target.capabilities.isolation === 'process' ? code.replace("('1', 'self')", "('self',)") : code;
-    const result = await sandbox.execute(safe, { timeout: 20 });
+    const result = await sandbox.execute(safe, { timeout: 20, env: { FORGED: JSON.stringify(forged) } });
     expect(result).toMatchObject({ outcome: 'exited', exitCode: 9, timedOut: false, truncated: false });
     expect(result.stdout).toContain('{"exit-code": 0}');
   });
@@ -213,18 +202,7 @@ print('prepared')`,
     '21. a child that ran out of memory is counted, and the program keeps its own outcome',
     async () => {
       await using small = await open(target, { memoryMb: 96 });
-      const result = await small.execute(
-        `import os
-open('/proc/self/oom_score_adj', 'w').write('0')
-pid = os.fork()
-if pid == 0:
-    open('/proc/self/oom_score_adj', 'w').write('1000')
-    hog = bytearray()
-    while True: hog += b'x' * (1 << 20)
-print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-raise SystemExit(4)`,
-        { timeout: 40 },
-      );
+      const result = await small.execute(program('lets-a-child-run-out-of-memory.py'), { timeout: 40 });
       expect(result).toMatchObject({ outcome: 'exited', exitCode: 4, stdout: '-9\n' });
       expect(result.meta.oomKills).toBeGreaterThan(0);
       const main = await small.execute('hog = bytearray()\nwhile True: hog += b"x" * (1 << 20)', {

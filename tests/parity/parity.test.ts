@@ -1,5 +1,4 @@
 /** The same program under the same limits comes to the same on every runtime. */
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +6,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   type ExecutionResult,
   getSandbox,
-  isSandboxError,
   LANGUAGE_NAMES,
   type LanguageName,
   type LimitName,
@@ -21,6 +19,7 @@ import {
   type ParityProgram,
   readProgram,
 } from '../programs/parity/programs.ts';
+import { interpretersOf } from '../support/interpreters.ts';
 import { describeMissing, TARGETS, type Target } from '../support/targets.ts';
 
 /** How many sandboxes there are at a time; more would only wait for the processors. */
@@ -184,32 +183,4 @@ function byName<Value>(
   value: (result: ExecutionResult) => Value,
 ): Record<string, Value> {
   return Object.fromEntries(results.map(([{ name }, result]) => [name, value(result)]));
-}
-
-/** Which interpreter a target has for each language; the ones that it has not are absent. */
-async function interpretersOf({ runtime }: Target): Promise<Map<LanguageName, string>> {
-  const limit = (value: number) => ({ value, default: true });
-  const guest = await runtime.create({
-    id: randomBytes(6).toString('hex'),
-    policy: {
-      network: 'none',
-      networkIsDefault: true,
-      requires: {},
-      limits: { memoryMb: limit(256), diskMb: limit(64), processes: limit(40), timeoutSec: limit(30) },
-    },
-    languages: LANGUAGE_NAMES,
-  });
-  const versions = new Map<LanguageName, string>();
-  try {
-    for (const language of LANGUAGE_NAMES) {
-      try {
-        versions.set(language, (await guest.interpreter(language)).version);
-      } catch (error) {
-        if (!isSandboxError(error) || error.code !== 'LANGUAGE_UNAVAILABLE') throw error;
-      }
-    }
-  } finally {
-    await guest.destroy();
-  }
-  return versions;
 }

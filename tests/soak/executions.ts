@@ -1,7 +1,7 @@
 /** Two hundred executions of every kind, each with what it must come to. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecuteOptions, ExecutionResult, Outcome } from '../../src/index.ts';
+import type { ExecuteOptions, ExecutionResult, LanguageName, Outcome } from '../../src/index.ts';
 import { languageOf, PARITY_PROGRAMS, type ParityProgram, readProgram } from '../programs/parity/programs.ts';
 import type { Target } from '../support/targets.ts';
 
@@ -11,7 +11,12 @@ export interface Execution {
   readonly options: ExecuteOptions;
   /** When it is cancelled: milliseconds after the call, 0 before it. */
   readonly cancelAfterMs?: number;
-  readonly expected: { readonly outcome: Outcome; readonly exitCode: number };
+  readonly expected: End;
+}
+
+export interface End {
+  readonly outcome: Outcome;
+  readonly exitCode: number;
 }
 
 const CANCELLED = 20;
@@ -30,9 +35,9 @@ const MIXED = [
 ];
 
 /** As far as this target can run them, in an order that mixes them. */
-export function planExecutions(target: Target): Execution[] {
+export function planExecutions(target: Target, languages: ReadonlyMap<LanguageName, string>): Execution[] {
   const mixed = MIXED.flatMap((file) => PARITY_PROGRAMS.filter((program) => program.file === file)).filter(
-    (program) => canRun(target, program),
+    (program) => canRun(target, program) && languages.has(languageOf(program)),
   );
   const cancelled = Array.from({ length: CANCELLED }, (_, index) => cancelledAfter(index * 40));
   const timedOut = Array.from({ length: TIMED_OUT }, (_, index) => endless(target, index));
@@ -46,7 +51,7 @@ export function planExecutions(target: Target): Execution[] {
 export async function runExecution(
   { code, options, cancelAfterMs }: Execution,
   execute: (code: Uint8Array, options: ExecuteOptions) => Promise<ExecutionResult>,
-): Promise<Execution['expected']> {
+): Promise<End> {
   const signal =
     cancelAfterMs === undefined
       ? undefined

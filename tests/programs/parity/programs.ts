@@ -310,7 +310,10 @@ export const PARITY_PROGRAMS: readonly ParityProgram[] = [
     file: 'starts-with-a-byte-order-mark.py',
     expected: { outcome: 'exited', exitCode: 0, stdout: 'after the mark: ü\n' },
   },
-  { file: 'holds-a-nul-byte.py', expected: { outcome: 'exited', exitCode: 1, stderr: /SyntaxError: |null bytes/ } },
+  {
+    file: 'holds-a-nul-byte.py',
+    expected: { outcome: 'exited', exitCode: 1, stderr: /SyntaxError: |null bytes/ },
+  },
   { file: 'is-in-latin-1.py', expected: { outcome: 'exited', exitCode: 0, stdout: 'café 2\n' } },
   {
     file: 'is-not-utf-8.py',
