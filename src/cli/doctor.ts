@@ -1,12 +1,13 @@
 import { loadSettings } from '../config/index.ts';
 import { isSandboxError, SandboxError } from '../errors.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
-import { interpreterSettings } from '../operations/context.ts';
-import { LIMIT_NAMES } from '../policy/policy.ts';
+import { runtimeOptions } from '../operations/context.ts';
+import { LIMIT_NAMES, type LimitName } from '../policy/policy.ts';
 import { findInterpreter } from '../runtimes/host/interpreters.ts';
-import { loadRuntime, RUNTIME_NAMES } from '../runtimes/registry.ts';
-import type { Probe } from '../runtimes/runtime.ts';
+import { probeWithin, type TimedProbe } from '../runtimes/probeWithin.ts';
+import { loadRuntime, RUNTIME_NAMES, type RuntimeOptions } from '../runtimes/registry.ts';
 import { forTerminal } from './terminal.ts';
+import { wrap } from './wrap.ts';
 
 export interface DoctorFlags {
   readonly json?: boolean;
@@ -16,71 +17,88 @@ export interface DoctorFlags {
 
 /** Says what works here and how to get the rest, or runs the contract; resolves to the exit status. */
 export async function doctor(flags: DoctorFlags): Promise<number> {
-  const loaded = await loadSettings(
-    flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' },
+  const options = runtimeOptions(
+    await loadSettings(flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' }),
   );
-  const options = {
-    interpreters: interpreterSettings(loaded),
-    localIsolation: loaded.settings.localIsolation,
-  };
   if (flags.verify !== undefined) return verify(flags.verify, options, flags.json ?? false);
-  const runtimes: [string, Probe][] = [];
-  for (const name of RUNTIME_NAMES) {
-    runtimes.push([name, await (await loadRuntime(name, options)).probe()]);
-  }
-  const languages: [LanguageName, Awaited<ReturnType<typeof lookFor>>][] = [];
-  for (const name of LANGUAGE_NAMES) languages.push([name, await lookFor(name, options.interpreters)]);
-  if (flags.json) {
-    process.stdout.write(`${JSON.stringify(asJson(runtimes, languages), null, 2)}\n`);
-    return 0;
-  }
-  const lines = [...runtimes.flatMap(describeRuntime), ...languages.map(describeLanguage)];
-  process.stdout.write(`${lines.map(forTerminal).join('\n')}\n`);
+  const [runtimes, languages] = await Promise.all([
+    Promise.all(RUNTIME_NAMES.map((name) => examine(name, options))),
+    Promise.all(LANGUAGE_NAMES.map((name) => lookFor(name, options.interpreters))),
+  ]);
+  await print(
+    flags.json
+      ? JSON.stringify(asJson(runtimes, languages), null, 2)
+      : [...runtimes.flatMap(describeRuntime), ...languages.flatMap(describeLanguage)].join('\n'),
+  );
+  // What still goes on would keep this process from ending.
+  if (runtimes.some(({ probe }) => probe.hung)) process.exit(0);
   return 0;
 }
 
-type Interpreter =
-  | { readonly available: true; readonly path: string; readonly version: string }
-  | { readonly available: false; readonly reason: string; readonly fix: string };
+interface Examined {
+  readonly name: string;
+  readonly probe: TimedProbe;
+}
 
-async function lookFor(
-  language: LanguageName,
-  settings: Parameters<typeof findInterpreter>[1],
-): Promise<Interpreter> {
+async function examine(name: string, options: RuntimeOptions): Promise<Examined> {
+  return { name, probe: await probeWithin(await loadRuntime(name, options)) };
+}
+
+type Interpreter = { readonly name: LanguageName } & (
+  | { readonly available: true; readonly path: string; readonly version: string }
+  | { readonly available: false; readonly reason: string; readonly fix: string }
+);
+
+async function lookFor(name: LanguageName, settings: RuntimeOptions['interpreters']): Promise<Interpreter> {
   try {
-    const { path, version } = await findInterpreter(language, settings);
-    return { available: true, path, version };
+    const { path, version } = await findInterpreter(name, settings);
+    return { name, available: true, path, version };
   } catch (error) {
     if (!isSandboxError(error)) throw error;
-    return { available: false, reason: error.message, fix: error.hint };
+    return { name, available: false, reason: error.message, fix: error.hint };
   }
 }
 
-function describeRuntime([name, probe]: [string, Probe]): string[] {
-  if (!probe.available) return [`${name}: not available. ${probe.reason}`, `  ${probe.fix}`, ''];
+function describeRuntime({ name, probe }: Examined): string[] {
+  if (!probe.available) {
+    return [...say(`${name}: not available. ${probe.reason}`, '', '  '), ...say(probe.fix, '  '), ''];
+  }
   const { isolation, network, filesystem, processes, seccomp, limits } = probe.capabilities;
   return [
-    `${name}: available (${probe.version})`,
-    `  isolation ${isolation}, files ${filesystem}, network ${network.join(' or ')}, processes ${processes}, seccomp ${seccomp ? 'on' : 'off'}`,
-    `  limits: ${LIMIT_NAMES.map((limit) => `${limit} by ${limits[limit]}`).join(', ')}`,
-    ...(probe.notes ?? []).map((note) => `  ${note}`),
+    ...say(`${name}: available (${probe.version})`, '', '  '),
+    ...say(
+      `isolation ${isolation}, files ${filesystem}, network ${network.join(' or ')}, processes ${processes}, seccomp ${seccomp ? 'on' : 'off'}`,
+      '  ',
+    ),
+    ...say(`limits: ${LIMIT_NAMES.map((limit) => `${WORD[limit]} by ${limits[limit]}`).join(', ')}`, '  '),
+    ...(probe.notes ?? []).flatMap((note) => say(note, '  ')),
     '',
   ];
 }
 
-function describeLanguage([name, found]: [LanguageName, Interpreter]): string {
+const WORD: Readonly<Record<LimitName, string>> = {
+  memoryMb: 'memory',
+  diskMb: 'disk',
+  processes: 'processes',
+  cpu: 'cpu',
+  timeoutSec: 'timeout',
+};
+
+function describeLanguage(found: Interpreter): string[] {
   return found.available
-    ? `${name}: ${found.path} (${found.version})`
-    : `${name}: not available. ${found.reason} ${found.fix}`;
+    ? say(`${found.name}: ${found.path} (${found.version})`, '', '  ')
+    : [...say(`${found.name}: not available. ${found.reason}`, '', '  '), ...say(found.fix, '  ')];
 }
 
-function asJson(
-  runtimes: readonly [string, Probe][],
-  languages: readonly [LanguageName, Interpreter][],
-): object {
+/** Reasons and versions come from programs of this machine. */
+function say(text: string, indent: string, hanging?: string): string[] {
+  return wrap(forTerminal(text), indent, hanging);
+}
+
+function asJson(runtimes: readonly Examined[], languages: readonly Interpreter[]): object {
   return {
-    runtimes: runtimes.map(([name, probe]) => {
-      if (!probe.available) return { name, ...probe };
+    runtimes: runtimes.map(({ name, probe }) => {
+      if (!probe.available) return { name, available: false, reason: probe.reason, fix: probe.fix };
       const { limits, ...capabilities } = probe.capabilities;
       return {
         name,
@@ -97,17 +115,18 @@ function asJson(
         notes: probe.notes ?? [],
       };
     }),
-    languages: languages.map(([name, found]) => ({ name, ...found })),
+    languages,
   };
 }
 
-async function verify(
-  name: string,
-  options: Parameters<typeof loadRuntime>[1],
-  json: boolean,
-): Promise<number> {
+function print(text: string): Promise<void> {
+  // A reader that went away is told once, where the process listens for it.
+  return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
+}
+
+async function verify(name: string, options: RuntimeOptions, json: boolean): Promise<number> {
   const runtime = await loadRuntime(name, options);
-  const probe = await runtime.probe();
+  const probe = await probeWithin(runtime);
   if (!probe.available) {
     throw new SandboxError(
       'RUNTIME_UNAVAILABLE',

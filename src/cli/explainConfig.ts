@@ -1,4 +1,4 @@
-import { describeOrigin, loadSettings, SETTINGS, type SettingKey } from '../config/index.ts';
+import { describeOrigin, loadSettings, SETTINGS, type SettingKey, settingOf } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
 import { forTerminal } from './terminal.ts';
 
@@ -23,19 +23,25 @@ export async function explainConfig(
   if (flags.json) {
     const rows = keys.map((name) => [
       SETTINGS[name].name,
-      { value: settings[name] ?? null, origin: origins[name] },
+      { value: shown(name, settings[name]) ?? null, origin: origins[name] },
     ]);
     process.stdout.write(`${JSON.stringify({ settings: Object.fromEntries(rows), warnings }, null, 2)}\n`);
     return 0;
   }
   for (const name of keys) {
-    const value = settings[name] === undefined ? 'unset' : JSON.stringify(settings[name]);
+    const value = settings[name] === undefined ? 'unset' : JSON.stringify(shown(name, settings[name]));
     process.stdout.write(
       `${SETTINGS[name].name}: ${forTerminal(value)}  # ${forTerminal(describeOrigin(origins[name]))}\n`,
     );
   }
   for (const warning of warnings) process.stderr.write(`glovebox: warning: ${forTerminal(warning)}\n`);
   return 0;
+}
+
+/** As it would be written under this name. */
+function shown(name: SettingKey, value: unknown): unknown {
+  const { type } = settingOf(name);
+  return value === undefined ? undefined : (type.show?.(value) ?? value);
 }
 
 function isNamed(name: SettingKey, given: string): boolean {

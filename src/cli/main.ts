@@ -33,7 +33,7 @@ function buildProgram(): Command {
       '--stdin <text|@file>',
       'what the program reads (default: our own standard input, unless a terminal)',
     )
-    .option('--runtime <name>', 'local or bubblewrap (SANDBOX_TYPE)')
+    .option('--runtime <name>', 'local, bubblewrap, docker or gvisor (SANDBOX_TYPE)')
     .option('--timeout <seconds>', 'limit by the wall clock (SANDBOX_TIMEOUT_SEC)')
     .option('--memory-mb <n>', 'memory limit (SANDBOX_MEMORY_MB)')
     .option('--max-output-kb <n>', 'how much of each stream is kept (SANDBOX_MAX_OUTPUT_KB)')

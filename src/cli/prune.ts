@@ -1,12 +1,21 @@
+import { loadSettings } from '../config/index.ts';
+import { runtimeOptions } from '../operations/context.ts';
 import { loadRuntime, RUNTIME_NAMES } from '../runtimes/registry.ts';
 
 /** Removes what crashed processes of ours left behind; resolves to the exit status. */
 export async function prune(flags: { readonly json?: boolean }): Promise<number> {
+  const options = runtimeOptions(await loadSettings());
   const removed: Record<string, number> = {};
+  const failures: unknown[] = [];
   for (const name of RUNTIME_NAMES) {
-    const runtime = await loadRuntime(name);
-    removed[name] = (await runtime.sweep?.()) ?? 0;
+    try {
+      removed[name] = (await (await loadRuntime(name, options)).sweep?.()) ?? 0;
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  // One that cannot be swept must not keep the others from it; it is told when they are done.
+  if (failures.length > 0) throw failures[0];
   const total = Object.values(removed).reduce((sum, count) => sum + count, 0);
   process.stdout.write(
     flags.json

@@ -76,6 +76,70 @@ const VARIABLES: Partial<Record<SettingKey, { good: [string, unknown][]; bad: st
   },
   node: { good: [['/opt/node', '/opt/node']], bad: ['a\nb'] },
   bash: { good: [['bash', 'bash']], bad: ['~'] },
+  dockerImage: {
+    good: [
+      'glovebox-sandbox:latest',
+      'python:3.11-slim',
+      'localhost:5000/team/python',
+      'Host.example/a__b/c--d',
+      `a@sha256:${'0'.repeat(64)}`,
+      `sha256:${'f'.repeat(64)}`,
+    ].map((name) => [name, name]),
+    bad: ['-v', 'Python', 'a b', 'a:', 'a/', '/a', 'a:b:c', 'a;b', 'a@sha256:0', '../a'],
+  },
+  dockerRuntime: {
+    good: [
+      ['runsc', 'runsc'],
+      ['io.containerd.runsc.v1', 'io.containerd.runsc.v1'],
+    ],
+    bad: ['/usr/bin/runsc', '--privileged', 'a b'],
+  },
+  dockerNetworkEnabled: {
+    good: [
+      ['true', true],
+      ['0', false],
+    ],
+    bad: ['open', 'none'],
+  },
+  dockerCpuLimit: { good: [['1.5', 1.5]], bad: ['0', '-1', '1e3'] },
+  dockerMemoryLimitMb: {
+    good: [
+      ['256m', 256],
+      ['1g', 1024],
+      ['1.5G', 1536],
+      ['6144k', 6],
+      ['8388608b', 8],
+      ['8388608', 8],
+    ],
+    bad: ['256', '256mb', '0', '-1g', '5m', '1e9', '0x10000000', '256 m', 'm', '9999999999g', 'NaN'],
+  },
+  dockerSeccompProfile: {
+    good: [
+      ['profile.json', '/place/profile.json'],
+      ['/etc/profile.json', '/etc/profile.json'],
+    ],
+    bad: ['~/profile.json', 'unconfined', 'Unconfined', 'builtin'],
+  },
+  dockerSecurityOpt: {
+    good: [
+      ['apparmor=mine', ['apparmor=mine']],
+      ['label=type:mine_t, label:user:system_u', ['label=type:mine_t', 'label:user:system_u']],
+      ['no-new-privileges', ['no-new-privileges']],
+      ['no-new-privileges=true,no-new-privileges:true', ['no-new-privileges']],
+    ],
+    bad: [
+      ...['unconfined', 'apparmor=unconfined', 'apparmor:unconfined', 'apparmor=UnConfined'],
+      ...['apparmor=mine//&unconfined', 'apparmor=', 'apparmor', 'APPARMOR=mine'],
+      ...['seccomp=unconfined', 'seccomp:unconfined', 'seccomp=/a.json', 'seccomp=builtin', 'seccomp'],
+      ...['label=disable', 'label:disable', 'disable', 'label=nested', 'label=', 'label=Disable'],
+      ...['label=type:unconfined_t', 'label=role:unconfined_r', 'label=type:spc_t', 'label=type:a=disable'],
+      ...['label=type:container_runtime_t', 'label=mine_t'],
+      ...['systempaths=unconfined', 'systempaths=none', 'mask=/proc', 'unmask=ALL', 'writable-cgroups=true'],
+      ...['no-new-privileges=false', 'no-new-privileges:false', 'no-new-privileges=0', 'no-new-privileges='],
+      ...['apparmor=mine,label=disable', 'apparmor=mine,', ','],
+    ],
+  },
+  gvisorRoot: { good: [['root', '/place/root']], bad: ['~/root'] },
 };
 
 describe('environmentLayer', () => {
@@ -119,6 +183,24 @@ describe('environmentLayer', () => {
     );
   });
 
+  it.each([
+    ['seccomp=unconfined', 'DOCKER_SECCOMP_PROFILE'],
+    ['apparmor=mine, apparmor=unconfined', 'nothing may run unconfined'],
+    ['label=disable', 'the labels of SELinux may not be switched off'],
+    ['systempaths=unconfined', 'systempaths uncovers'],
+    ['no-new-privileges=false', 'new privileges are never allowed'],
+    ['label=type:spc_t', 'holds nothing back'],
+    ['mask=/proc', '"mask=/proc" is none of them'],
+  ])('says why %s is refused', (text, reason) => {
+    const error = refusal(() => environmentLayer({ DOCKER_SECURITY_OPT: text }, '/place'));
+    expect(error.message).toContain(reason);
+  });
+
+  it('says that a bare number is bytes', () => {
+    const error = refusal(() => environmentLayer({ DOCKER_MEMORY_LIMIT: '256' }, '/place'));
+    expect(error.message).toMatch(/: a number without a suffix is bytes\.$/);
+  });
+
   it('takes an empty variable as unset', () => {
     const environment = { SANDBOX_TIMEOUT_SEC: '', SANDBOX_AUDIT_DIR: '', SANDBOX_TIMEOUT: '' };
     expect(environmentLayer(environment, '/place').entries).toEqual([]);
@@ -141,6 +223,9 @@ describe('refuseLookalikes', () => {
     ['SANDBOX_TYPE_NAME', 'SANDBOX_TYPE'],
     ['SANDBOX_RUNTIME', 'SANDBOX_TYPE'],
     ['SANDBOX_MAX_MEMORY_MB', 'SANDBOX_MEMORY_MB'],
+    ['SANDBOX_DOCKER_IMAGE', 'DOCKER_IMAGE'],
+    ['SANDBOX_DOCKER_MEMORY_LIMIT', 'DOCKER_MEMORY_LIMIT'],
+    ['SANDBOX_GVISOR_ROOT', 'GVISOR_ROOT'],
     ['SANDBOX_ENABLED', 'security.sandbox.enabled in a configuration file'],
     ['GLOVEBOX_CONFG', 'GLOVEBOX_CONFIG'],
   ])('refuses %s and names %s', (name, meant) => {
@@ -149,6 +234,24 @@ describe('refuseLookalikes', () => {
     expect(error.code).toBe('CONFIG_INVALID');
     expect(error.message).toBe(`${name} is no setting; ${meant} is meant, perhaps.`);
     expect(error.hint).toBe(`Use ${meant} instead, or unset ${name}.`);
+  });
+
+  it.each([
+    'DOCKER_HOST',
+    'DOCKER_CONTEXT',
+    'DOCKER_CONFIG',
+    'DOCKER_TLS_VERIFY',
+    'DOCKER_CERT_PATH',
+    'DOCKER_BUILDKIT',
+    'DOCKER_API_VERSION',
+    'DOCKER_IMAGES',
+    'DOCKER_IMAGE_NAME',
+    'DOCKER_RUNTIMES',
+    'GVISOR_ROOTS',
+  ])("leaves %s alone, which is somebody else's", (name) => {
+    const environment = { [name]: 'x' };
+    expect(() => refuseLookalikes(unknownVariables(environment), environment)).not.toThrow();
+    expect(environmentLayer(environment, '/place').entries).toEqual([]);
   });
 
   it('leaves variables of somebody else alone', () => {

@@ -28,7 +28,7 @@ export function environmentLayer(environment: Environment, folder: string): Laye
     if (variable === undefined || text === undefined || text === '') return [];
     const origin = { kind: 'environment', name: variable } as const satisfies Origin;
     const value = type.parse(text, folder);
-    if (value === undefined) throw unusableValue(origin, text, type.expected);
+    if (value === undefined) throw unusableValue(origin, text, type);
     return [{ key, value, written: text, origin }];
   });
   return { entries, onlyTightens: false };

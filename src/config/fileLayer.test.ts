@@ -34,6 +34,32 @@ const NAMES: Readonly<Record<string, [yaml: string, key: SettingKey, value: unkn
   python: ['python: python3.11', 'python', 'python3.11'],
   node: ['node: bin/node', 'node', '/home/u/bin/node'],
   bash: ['bash: /bin/bash', 'bash', '/bin/bash'],
+  docker_image: ['docker_image: python:3.11-slim', 'dockerImage', 'python:3.11-slim'],
+  docker_runtime: ['docker_runtime: runsc', 'dockerRuntime', 'runsc'],
+  docker_network_enabled: ['docker_network_enabled: true', 'dockerNetworkEnabled', true],
+  docker_cpu_limit: ['docker_cpu_limit: 2', 'dockerCpuLimit', 2],
+  docker_memory_limit: ['docker_memory_limit: 1g', 'dockerMemoryLimitMb', 1024],
+  docker_seccomp_profile: ['docker_seccomp_profile: p.json', 'dockerSeccompProfile', '/home/u/p.json'],
+  docker_security_opt: ['docker_security_opt: [apparmor=mine]', 'dockerSecurityOpt', ['apparmor=mine']],
+  gvisor_root: ['gvisor_root: root', 'gvisorRoot', '/home/u/root'],
+  'languages.python.image': ['languages: {python: {image: a}}', 'pythonImage', 'a'],
+  'languages.javascript.image': ['languages: {javascript: {image: a}}', 'javascriptImage', 'a'],
+  'languages.shell.image': ['languages: {shell: {image: a}}', 'shellImage', 'a'],
+  'languages.python.default_packages': [
+    'languages: {python: {default_packages: [numpy, "requests==2.31.0"]}}',
+    'pythonPackages',
+    ['numpy', 'requests==2.31.0'],
+  ],
+  'languages.javascript.default_packages': [
+    'languages: {javascript: {default_packages: ["@scope/name@1.0"]}}',
+    'javascriptPackages',
+    ['@scope/name@1.0'],
+  ],
+  'languages.shell.default_packages': [
+    'languages: {shell: {default_packages: [jq, g++]}}',
+    'shellPackages',
+    ['jq', 'g++'],
+  ],
 };
 
 describe('fileLayer', () => {
@@ -57,6 +83,10 @@ describe('fileLayer', () => {
     ['blocked_imports: "os, re"', ['os', 're']],
     ['blocked_imports: []', []],
     ['supported_languages: "shell,python"', ['shell', 'python']],
+    ['docker_memory_limit: 8388608', 8],
+    ['docker_security_opt: ["label=level:s0:c1,c2"]', ['label=level:s0:c1,c2']],
+    ['docker_security_opt: []', []],
+    ['languages: {shell: {default_packages: []}}', []],
   ])('reads %s as %j', (yaml, value) => {
     expect(fileLayer(sandbox(yaml), FILE).entries.map((entry) => entry.value)).toEqual([value]);
   });
@@ -99,6 +129,19 @@ describe('a file is refused for', () => {
     ['blocked_imports: [1]', 'blocked_imports', '[1]'],
     ['blocked_imports: ["shell:curl"]', 'blocked_imports', '["shell:curl"]'],
     ['artifacts_dir: ~/kept', 'artifacts_dir', '"~/kept"'],
+    ['docker_memory_limit: 256', 'docker_memory_limit', '256'],
+    ['docker_memory_limit: .inf', 'docker_memory_limit', 'Infinity'],
+    ['docker_memory_limit: 8388608.5', 'docker_memory_limit', '8388608.5'],
+    ['docker_security_opt: [1]', 'docker_security_opt', '[1]'],
+    ['docker_security_opt: {label: disable}', 'docker_security_opt', '{"label":"disable"}'],
+    [
+      'docker_security_opt: ["label=level:s0,label=disable"]',
+      'docker_security_opt',
+      '["label=level:s0,label=disable"]',
+    ],
+    ['docker_image: 3', 'docker_image', '3'],
+    ['languages: {python: {image: -x}}', 'languages.python.image', '"-x"'],
+    ['languages: {python: {default_packages: [--pre]}}', 'languages.python.default_packages', '["--pre"]'],
     ['network: {enabled_by_default: 1}', 'network.enabled_by_default', '1'],
     ['network: {allowed_domains: a.example}', 'network.allowed_domains', '"a.example"'],
   ])('a value that is not usable: %s', (yaml, key, value) => {
@@ -163,17 +206,9 @@ describe('a file is refused for', () => {
     ['network: {allowed_domains: [a.example]}', 'network.allowed_domains'],
     ['network: {host_map: {a: "127.0.0.1:80"}}', 'network.host_map'],
     ['network: {allowed_registries: {pypi: []}}', 'network.allowed_registries'],
-    ['languages: {python: {image: a}}', 'languages.python.image'],
-    ['languages: {shell: {default_packages: []}}', 'languages.shell.default_packages'],
     ['hitl: {enabled: true}', 'hitl.enabled'],
     ['hitl: {auto_approve_low_risk: true}', 'hitl.auto_approve_low_risk'],
     ['hitl: {rules: []}', 'hitl.rules'],
-    ['docker_image: a', 'docker_image'],
-    ['docker_runtime: runsc', 'docker_runtime'],
-    ['docker_network_enabled: false', 'docker_network_enabled'],
-    ['docker_cpu_limit: 1', 'docker_cpu_limit'],
-    ['docker_memory_limit: 1m', 'docker_memory_limit'],
-    ['docker_security_opt: []', 'docker_security_opt'],
     ['audit_dir: /a', 'audit_dir'],
   ])('a feature that this version does not have: %s', (yaml, key) => {
     const error = refusal(sandbox(yaml));

@@ -44,7 +44,7 @@ function readMapping(values: Mapping, prefix: string, file: ConfigurationFile): 
     if (meaning.kind === 'not yet') throw notInThisVersion(name, written, file);
     const origin = { kind: file.kind, path: file.path, name };
     const value = meaning.type.read(written, file.folder);
-    if (value === undefined) throw unusableValue(origin, written, meaning.type.expected);
+    if (value === undefined) throw unusableValue(origin, written, meaning.type);
     if (meaning.kind === 'setting') return [{ key: meaning.key, value, written, origin }];
     if (!meaning.holds(value)) throw notInThisVersion(name, written, file);
     return [];

@@ -26,6 +26,10 @@ describe('mergeLayers', () => {
       memoryMb: 512,
       diskMb: 256,
       maxProcesses: 64,
+      dockerImage: 'glovebox-sandbox:latest',
+      dockerNetworkEnabled: false,
+      dockerCpuLimit: 0.5,
+      dockerMemoryLimitMb: 256,
     });
     expect(origins).toEqual(Object.fromEntries(SETTING_KEYS.map((key) => [key, { kind: 'default' }])));
     expect(warnings).toEqual([]);
@@ -109,6 +113,10 @@ describe('a project file', () => {
     ['cpuLimit', undefined, 4, 4],
     ['cpuLimit', 1, 0.5, 0.5],
     ['cpuLimit', 1, 2, 1],
+    ['dockerNetworkEnabled', true, false, false],
+    ['dockerNetworkEnabled', false, true, false],
+    ['dockerCpuLimit', 2, 1, 1],
+    ['dockerCpuLimit', 1, 2, 1],
     ['minIsolation', undefined, 'process', 'process'],
     ['minIsolation', 'namespace', 'kernel', 'kernel'],
     ['minIsolation', 'kernel', 'namespace', 'kernel'],
@@ -147,6 +155,25 @@ describe('a project file', () => {
     ]);
   });
 
+  it('is told an amount of memory as it would be written', () => {
+    expect(merged([project({ dockerMemoryLimitMb: '1g' })]).warnings).toEqual([
+      'glovebox.yaml asks for docker_memory_limit "1g"; a project file may only tighten, so "256m" (default) stays. Set it in /home/u/config.yaml, or set DOCKER_MEMORY_LIMIT.',
+    ]);
+    expect(merged([project({ dockerMemoryLimitMb: '64m' })]).settings.dockerMemoryLimitMb).toBe(64);
+  });
+
+  it('leaves a trace of what would hold without it', () => {
+    const { settings, trusted } = merged([
+      user({ memoryMb: 400 }),
+      project({ memoryMb: 300, minIsolation: 'kernel' }),
+      environment({ diskMb: 10 }),
+    ]);
+    expect(settings).toMatchObject({ memoryMb: 300, minIsolation: 'kernel', diskMb: 10 });
+    expect(trusted.settings).toMatchObject({ memoryMb: 400, diskMb: 10 });
+    expect(trusted.settings.minIsolation).toBeUndefined();
+    expect(trusted.origins.memoryMb.kind).toBe('user file');
+  });
+
   it('is measured against what lies below it, not against the environment', () => {
     const { settings, warnings } = merged([
       user({ timeoutSec: 100 }),
@@ -164,13 +191,25 @@ describe('a project file', () => {
     ['python', './evil', 'it decides which program this host starts'],
     ['node', './evil', 'it decides which program this host starts'],
     ['bash', './evil', 'it decides which program this host starts'],
+    ['dockerImage', 'evil', 'it decides which files and programs code finds'],
+    ['dockerRuntime', 'runc', 'it decides what holds containers'],
+    ['dockerSeccompProfile', './evil.json', 'it decides which system calls containers may use'],
+    ['dockerSecurityOpt', ['apparmor=evil'], 'it decides what holds containers'],
+    ['gvisorRoot', './evil', 'it decides which files and programs code finds'],
+    ['pythonImage', 'evil', 'it decides which files and programs code finds'],
+    ['javascriptImage', 'evil', 'it decides which files and programs code finds'],
+    ['shellImage', 'evil', 'it decides which files and programs code finds'],
+    ['pythonPackages', ['evil'], 'it decides what is installed into an image'],
+    ['javascriptPackages', ['evil'], 'it decides what is installed into an image'],
+    ['shellPackages', ['evil'], 'it decides what is installed into an image'],
   ])('may not set %s', (key, value, reason) => {
     const { name, variable } = settingOf(key);
+    const orVariable = variable === undefined ? '' : `, or set ${variable}`;
     expect(() => merged([project({ [key]: value })])).toThrow(
       expect.objectContaining({
         code: 'CONFIG_INVALID',
         message: `/place/glovebox.yaml: ${name} is not taken from a project file, because ${reason}.`,
-        hint: `Remove ${name} (${JSON.stringify(value)}) there and set it in /home/u/config.yaml, or set ${variable}.`,
+        hint: `Remove ${name} (${JSON.stringify(value)}) there and set it in /home/u/config.yaml${orVariable}.`,
       }),
     );
   });

@@ -19,10 +19,16 @@ export interface Layer {
   readonly onlyTightens: boolean;
 }
 
-/** The settings in force, where each came from, and what was not taken as it was written. */
-export interface LoadedSettings {
+/** Settings, and where each came from. */
+export interface HeldSettings {
   readonly settings: Readonly<Settings>;
   readonly origins: Readonly<Record<SettingKey, Origin>>;
+}
+
+/** The settings in force, where each came from, and what was not taken as it was written. */
+export interface LoadedSettings extends HeldSettings {
+  /** What would hold without the project file: what it sets under one name must not loosen what holds under another. */
+  readonly trusted: HeldSettings;
   readonly warnings: readonly string[];
 }
 
@@ -48,6 +54,14 @@ export function defaultLayer(folder: string): Layer {
  * asks beyond that becomes a warning that names `trustedFile` as the place for it.
  */
 export function mergeLayers(layers: readonly Layer[], trustedFile: string): LoadedSettings {
+  const all = merge(layers, trustedFile);
+  const trustedLayers = layers.filter(({ onlyTightens }) => !onlyTightens);
+  const { settings, origins } =
+    trustedLayers.length === layers.length ? all : merge(trustedLayers, trustedFile);
+  return Object.freeze({ ...all, trusted: Object.freeze({ settings, origins }) });
+}
+
+function merge(layers: readonly Layer[], trustedFile: string): Omit<LoadedSettings, 'trusted'> {
   const held = new Map<SettingKey, Held>();
   const warnings: string[] = [];
   for (const { entries, onlyTightens } of layers) {
@@ -82,25 +96,27 @@ function tightened(before: Held | undefined, entry: Entry, trustedFile: string):
 
 function notInProject({ key, written, origin }: Entry, reason: string, trustedFile: string): SandboxError {
   const { name, variable } = settingOf(key);
+  const variableHint = variable === undefined ? '' : `, or set ${variable}`;
   const { path } = origin as Origin & { path: string };
   return new SandboxError(
     'CONFIG_INVALID',
     `${printable(path)}: ${name} is not taken from a project file, because ${reason}.`,
     {
-      hint: `Remove ${name} (${quote(written)}) there and set it in ${printable(trustedFile)}, or set ${variable}.`,
+      hint: `Remove ${name} (${quote(written)}) there and set it in ${printable(trustedFile)}${variableHint}.`,
       details: { path, key: name, value: quote(written), origin: describeOrigin(origin) },
     },
   );
 }
 
 function clampWarning(before: Held | undefined, entry: Entry, after: Held, trustedFile: string): string {
-  const { name, variable } = settingOf(entry.key);
+  const { name, variable, type } = settingOf(entry.key);
+  const held = quote(type.show?.(after.value) ?? after.value);
   const { name: writtenName } = entry.origin as Origin & { name: string };
   const subject = writtenName === name ? '' : `${name} `;
   const outcome =
     after === before
-      ? `${subject}${quote(after.value)} (${describeOrigin(after.origin)}) stays`
-      : `${subject}${quote(after.value)} holds`;
+      ? `${subject}${held} (${describeOrigin(after.origin)}) stays`
+      : `${subject}${held} holds`;
   const variableHint = variable === undefined ? '' : `, or set ${variable}`;
   return `glovebox.yaml asks for ${writtenName} ${quote(entry.written)}; a project file may only tighten, so ${outcome}. Set it in ${printable(trustedFile)}${variableHint}.`;
 }
@@ -117,18 +133,18 @@ function cutTimeout(held: Map<SettingKey, Held>, warnings: string[]): void {
   );
 }
 
-function freeze(held: ReadonlyMap<SettingKey, Held>, warnings: string[]): LoadedSettings {
+function freeze(held: ReadonlyMap<SettingKey, Held>, warnings: string[]): Omit<LoadedSettings, 'trusted'> {
   const settings = Object.fromEntries([...held].map(([key, { value }]) => [key, value]));
   const origins = SETTING_KEYS.map((key) => [
     key,
     Object.freeze(held.get(key)?.origin ?? { kind: 'default' }),
   ]);
-  return Object.freeze({
+  return {
     // Every value has been through the type of its key, and every key with a default is in the lowest layer.
     settings: Object.freeze(settings) as unknown as Settings,
     origins: Object.freeze(Object.fromEntries(origins)) as Record<SettingKey, Origin>,
     warnings: Object.freeze(warnings),
-  });
+  };
 }
 
 /** Lists are compared as sets. */

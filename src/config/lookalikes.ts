@@ -10,10 +10,13 @@ const VARIABLES = [CONFIG_VARIABLE, ...SETTING_KEYS.flatMap((key) => settingOf(k
 const YAML_NAMES: ReadonlyMap<string, string> = new Map(
   SETTING_KEYS.flatMap((key): [string, string][] => {
     const { name, variable, alias } = settingOf(key);
+    // What is below a language has no name of its own without it.
+    if (name.startsWith('languages.')) return [];
     if (variable === undefined) {
       return [[asVariable(name), `security.sandbox.${name} in a configuration file`]];
     }
-    return alias === undefined ? [] : [[asVariable(alias.name), variable]];
+    const names = alias === undefined ? [name] : [name, alias.name];
+    return names.map(asVariable).flatMap((other) => (other === variable ? [] : [[other, variable]]));
   }),
 );
 

@@ -26,7 +26,7 @@ export function overrideLayer(
     const origin = { kind: overrideKind, name: overrideNames[key] ?? key } as const satisfies Origin;
     const isText = overrideKind === 'flag' && typeof written === 'string';
     const value = isText ? type.parse(written, folder) : type.read(written, folder);
-    if (value === undefined) throw unusableValue(origin, written, type.expected);
+    if (value === undefined) throw unusableValue(origin, written, type);
     return { key, value, written, origin };
   });
   return { entries, onlyTightens: false };

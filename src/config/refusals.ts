@@ -1,19 +1,22 @@
 import { type ErrorCode, SandboxError } from '../errors.ts';
 import { describeOrigin, type Origin } from './origin.ts';
 import { printable, quote } from './quote.ts';
+import type { ValueType } from './valueTypes.ts';
 
 /** A setting with a value that is not usable. Flags and options are the caller's, all else is configuration. */
 export function unusableValue(
   origin: Exclude<Origin, { kind: 'default' }>,
   value: unknown,
-  expected: string,
+  { expected, whyNot }: Pick<ValueType<unknown>, 'expected' | 'whyNot'>,
 ) {
   const isOverride = origin.kind === 'flag' || origin.kind === 'option';
   const code: ErrorCode = isOverride ? 'INPUT_INVALID' : 'CONFIG_INVALID';
+  const reason = whyNot?.(value);
+  const because = reason === undefined ? '' : `: ${printable(reason)}`;
   const where = 'path' in origin ? `${printable(origin.path)}: ` : '';
   return new SandboxError(
     code,
-    `${where}${printable(origin.name)} is ${quote(value)}; it must be ${expected}.`,
+    `${where}${printable(origin.name)} is ${quote(value)}; it must be ${expected}${because}.`,
     {
       hint: `Correct it to ${expected}, or ${removal(origin)}.`,
       details: {

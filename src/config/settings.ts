@@ -1,15 +1,18 @@
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
 import { ISOLATION_LEVELS, type IsolationLevel } from '../policy/isolation.ts';
+import { engineRuntime, image, memorySize, profile, securityOptions } from './dockerValues.ts';
 import { RUNTIME_NAMES, type RuntimeName } from './runtimeNames.ts';
 import { intersection, laterOf, offWins, smaller, strongerRuntime, type Tighten, union } from './tighten.ts';
 import {
   boolean,
   booleanOrWarn,
   converted,
+  file,
   folder,
   imports,
   oneOf,
+  packages,
   positiveNumber,
   program,
   someOf,
@@ -38,21 +41,35 @@ export interface Settings {
   readonly python?: string;
   readonly node?: string;
   readonly bash?: string;
+  readonly dockerImage: string;
+  readonly dockerRuntime?: string;
+  readonly dockerNetworkEnabled: boolean;
+  readonly dockerCpuLimit: number;
+  readonly dockerMemoryLimitMb: number;
+  readonly dockerSeccompProfile?: string;
+  readonly dockerSecurityOpt?: readonly string[];
+  readonly gvisorRoot?: string;
+  readonly pythonImage?: string;
+  readonly javascriptImage?: string;
+  readonly shellImage?: string;
+  readonly pythonPackages?: readonly string[];
+  readonly javascriptPackages?: readonly string[];
+  readonly shellPackages?: readonly string[];
 }
 
 export type SettingKey = keyof Settings;
 
 /** All that is known about one setting. */
 export interface Setting<Value> {
-  /** The key under `security.sandbox`. */
+  /** The key under `security.sandbox`, with a dot for each level. */
   readonly name: string;
   /** Absent where no environment variable can set it. */
   readonly variable?: string;
   readonly type: ValueType<Value>;
   /** Another YAML name, with a dot where it is one level deeper; the type may be in another unit. */
   readonly alias?: { readonly name: string; readonly type: ValueType<Value> };
-  /** Absent where nothing is asked for unless somebody does. */
-  readonly default?: Value;
+  /** As it could be written; absent where nothing is asked for unless somebody does. */
+  readonly default?: Value | string;
   /** How a project file takes part, or why it may not. */
   readonly inProject: Tighten<Value> | { readonly refused: string };
   /** True when no later layer may loosen it either. */
@@ -67,13 +84,15 @@ const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000);
 /** Enough for a petabyte in MB, and still exact when it is counted in bytes. */
 const MAX_AMOUNT = 1_000_000_000;
 
-// Names of later versions are known, so that the refusal can say so; only these two are worth proposing.
-const expected = 'one of local, bubblewrap';
+// Names of later versions are known, so that the refusal can say so; only these are worth proposing.
+const expected = 'one of local, bubblewrap, docker, gvisor';
 const runtime = { ...oneOf(RUNTIME_NAMES), expected };
 const runtimeOrRunsc = { ...oneOf([...RUNTIME_NAMES, 'runsc']), expected };
 const seconds = positiveNumber({ max: MAX_SECONDS });
 const amount = positiveNumber({ max: MAX_AMOUNT });
 const wholeAmount = positiveNumber({ max: MAX_AMOUNT, whole: true });
+
+const OTHER_FILES = { refused: 'it decides which files and programs code finds' } as const;
 
 /** Every setting: where it can be written, what it may be, and what holds when nobody wrote it. */
 export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Settings[Key]>> } = {
@@ -225,6 +244,74 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
   python: interpreter('python', 'SANDBOX_PYTHON', 'Python'),
   node: interpreter('node', 'SANDBOX_NODE', 'JavaScript'),
   bash: interpreter('bash', 'SANDBOX_BASH', 'shell'),
+  dockerImage: {
+    name: 'docker_image',
+    variable: 'DOCKER_IMAGE',
+    type: image,
+    default: 'glovebox-sandbox:latest',
+    inProject: OTHER_FILES,
+    description: 'The image of containers; it is never pulled silently.',
+  },
+  dockerRuntime: {
+    name: 'docker_runtime',
+    variable: 'DOCKER_RUNTIME',
+    type: engineRuntime,
+    inProject: { refused: 'it decides what holds containers' },
+    description:
+      "The engine's low-level runtime for containers, such as runsc; without it the engine's default.",
+  },
+  dockerNetworkEnabled: {
+    name: 'docker_network_enabled',
+    variable: 'DOCKER_NETWORK_ENABLED',
+    type: boolean,
+    default: false,
+    inProject: offWins,
+    description: 'Whether containers have an open network when nobody asks for another.',
+  },
+  dockerCpuLimit: {
+    name: 'docker_cpu_limit',
+    variable: 'DOCKER_CPU_LIMIT',
+    type: amount,
+    default: 0.5,
+    inProject: smaller,
+    description: 'Share of the processor in cores for containers; wins over cpu_limit when it is set.',
+  },
+  dockerMemoryLimitMb: {
+    name: 'docker_memory_limit',
+    variable: 'DOCKER_MEMORY_LIMIT',
+    type: memorySize({ maxMb: MAX_AMOUNT }),
+    default: '256m',
+    inProject: smaller,
+    description:
+      "Memory limit for containers in Docker's notation (a bare number is bytes); wins over memory_mb when it is set.",
+  },
+  dockerSeccompProfile: {
+    name: 'docker_seccomp_profile',
+    variable: 'DOCKER_SECCOMP_PROFILE',
+    type: profile(file),
+    inProject: { refused: 'it decides which system calls containers may use' },
+    description: 'A JSON file with the seccomp profile for containers instead of ours.',
+  },
+  dockerSecurityOpt: {
+    name: 'docker_security_opt',
+    variable: 'DOCKER_SECURITY_OPT',
+    type: securityOptions,
+    inProject: { refused: 'it decides what holds containers' },
+    description: 'Further security options for containers; none may weaken anything.',
+  },
+  gvisorRoot: {
+    name: 'gvisor_root',
+    variable: 'GVISOR_ROOT',
+    type: folder,
+    inProject: OTHER_FILES,
+    description: "A folder with a root file system for gvisor; the host's own system folders otherwise.",
+  },
+  pythonImage: imageOf('python'),
+  javascriptImage: imageOf('javascript'),
+  shellImage: imageOf('shell'),
+  pythonPackages: packagesOf('python'),
+  javascriptPackages: packagesOf('javascript'),
+  shellPackages: packagesOf('shell'),
 };
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
@@ -241,5 +328,23 @@ function interpreter(name: string, variable: string, language: string): Setting<
     type: program,
     inProject: { refused: 'it decides which program this host starts' },
     description: `The ${language} interpreter of the runtimes that use the host's: a name on PATH, or a path (relative as in artifacts_dir).`,
+  };
+}
+
+function imageOf(language: LanguageName): Setting<string> {
+  return {
+    name: `languages.${language}.image`,
+    type: image,
+    inProject: OTHER_FILES,
+    description: `The image of containers for ${language} instead of docker_image.`,
+  };
+}
+
+function packagesOf(language: LanguageName): Setting<readonly string[]> {
+  return {
+    name: `languages.${language}.default_packages`,
+    type: packages(language),
+    inProject: { refused: 'it decides what is installed into an image' },
+    description: `Packages for ${language} that glovebox images build puts into the image; never installed at a run.`,
   };
 }

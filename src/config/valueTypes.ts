@@ -3,7 +3,8 @@
  * command line pays for what is imported here, and importing zod alone costs more than running a small program.
  */
 import { resolve } from 'node:path';
-import { LANGUAGE_NAMES } from '../languages/language.ts';
+import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
+import { isPackageName } from '../languages/packageNames.ts';
 
 export interface ValueType<Value> {
   /** What is allowed; a message continues with it after "it must be". */
@@ -12,6 +13,10 @@ export interface ValueType<Value> {
   parse(text: string, folder: string): Value | undefined;
   /** From YAML or an API option; undefined when the value is not usable. */
   read(value: unknown, folder: string): Value | undefined;
+  /** Why a value is not usable, where what is allowed says too little. */
+  whyNot?(written: unknown): string | undefined;
+  /** The value as it would be written, where it is kept in another form. */
+  show?(value: Value): unknown;
   /** The same as JSON Schema, for editors. */
   readonly schema: Readonly<Record<string, unknown>>;
 }
@@ -97,9 +102,29 @@ export const imports: ValueType<readonly string[]> = {
   schema: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
 };
 
+/** A list of packages of one language, each a name with an optional version; an empty list is a list. */
+export function packages(language: LanguageName): ValueType<readonly string[]> {
+  const readPackage = (value: unknown) =>
+    typeof value === 'string' && isPackageName(language, value) ? value : undefined;
+  return {
+    expected: `a list of names of packages for ${language}, each with an optional version and nothing else`,
+    parse: (text) => listOf(text, readPackage),
+    read: (value) => listOf(value, readPackage),
+    schema: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
+  };
+}
+
 /** A folder; a relative one starts where the setting was written. */
 export const folder: ValueType<string> = {
   expected: 'the path of a folder, absolute or relative, without ~',
+  parse: readPath,
+  read: readPath,
+  schema: { type: 'string', minLength: 1 },
+};
+
+/** A file; a relative path starts where the setting was written. */
+export const file: ValueType<string> = {
+  expected: 'the path of a file, absolute or relative, without ~',
   parse: readPath,
   read: readPath,
   schema: { type: 'string', minLength: 1 },
@@ -136,7 +161,8 @@ function asSwitchWord(value: boolean | undefined): 'true' | 'false' | undefined 
   return value ? 'true' : 'false';
 }
 
-function listOf<Item>(
+/** The items of a list, or of a text with commas; undefined when one of them is not usable. */
+export function listOf<Item>(
   value: unknown,
   readItem: (item: unknown) => Item | undefined,
 ): readonly Item[] | undefined {

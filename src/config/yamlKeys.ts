@@ -16,18 +16,14 @@ export type YamlKey =
     }
   | { readonly kind: 'not yet' };
 
-const DOCKER_KEYS = ['image', 'runtime', 'network_enabled', 'cpu_limit', 'memory_limit', 'security_opt'];
-
 /** Features that this version does not have, by the name of their key. */
 const NOT_YET = [
   'audit_dir',
   'network.host_map',
   'network.allowed_registries',
-  ...LANGUAGE_NAMES.flatMap((name) => [`languages.${name}.image`, `languages.${name}.default_packages`]),
   'hitl.enabled',
   'hitl.auto_approve_low_risk',
   'hitl.rules',
-  ...DOCKER_KEYS.map((name) => `docker_${name}`),
 ];
 
 /** Every key that may stand under `security.sandbox`, with a dot for each level. */
@@ -59,10 +55,10 @@ export const YAML_KEYS: ReadonlyMap<string, YamlKey> = new Map<string, YamlKey>(
       description: 'The hosts that code may reach; only an empty list in this version.',
     },
   ],
-  ['languages', { kind: 'section', description: 'Settings of single languages: none in this version.' }],
+  ['languages', { kind: 'section', description: 'Settings of single languages.' }],
   ...LANGUAGE_NAMES.map((name): [string, YamlKey] => [
     `languages.${name}`,
-    { kind: 'section', description: `Settings of ${name}: none in this version.` },
+    { kind: 'section', description: `Settings of ${name}.` },
   ]),
   ['hitl', { kind: 'section', description: 'Approval by a person: not in this version.' }],
   ...NOT_YET.map((name): [string, YamlKey] => [name, { kind: 'not yet' }]),

@@ -1,6 +1,6 @@
 import { describeOrigin, type LoadedSettings, type LoadOptions, loadSettings } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
-import type { InterpreterSettings } from '../runtimes/host/interpreters.ts';
+import type { Fallback } from '../runtimes/choose.ts';
 import { loadRuntime, type RuntimeOptions } from '../runtimes/registry.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
@@ -10,7 +10,7 @@ export interface Context {
   /** The runtime that is wanted. */
   readonly runtimeName: string;
   readonly runtime: () => Promise<Runtime>;
-  readonly fallback: (() => Promise<Runtime>) | undefined;
+  readonly fallback: Fallback | undefined;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -33,38 +33,54 @@ export async function createContext({
       hint: 'Run: glovebox config explain, to see where that is set.',
     });
   }
-  const runtimeOptions: RuntimeOptions = {
-    interpreters: interpreterSettings(loaded),
-    localIsolation: settings.localIsolation,
-    trustEarlierTrial,
-  };
+  const fromSettings = { ...runtimeOptions(loaded), trustEarlierTrial };
   const get = (name: string, key?: 'type' | 'fallback'): (() => Promise<Runtime>) => {
     let made: Promise<Runtime> | undefined;
     return () => {
-      made ??= loadRuntime(name, runtimeOptions, key && describeOrigin(loaded.origins[key]));
+      made ??= loadRuntime(name, fromSettings, key && describeOrigin(loaded.origins[key]));
       return made;
     };
   };
+  const runtimeName = typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type);
   return {
     loaded,
-    runtimeName: typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type),
+    runtimeName,
     runtime:
       typeof runtime === 'object'
         ? async () => runtime
         : runtime === undefined
           ? get(settings.type, 'type')
           : get(runtime),
-    fallback: settings.fallback === undefined ? undefined : get(settings.fallback, 'fallback'),
+    fallback:
+      settings.fallback === undefined
+        ? undefined
+        : { insteadOf: runtimeName, load: get(settings.fallback, 'fallback') },
   };
 }
 
-/** The interpreters that the settings name. */
-export function interpreterSettings({
-  settings: { python, node, bash },
-}: LoadedSettings): InterpreterSettings {
+/** What the built-in runtimes take from the settings. Pure. */
+export function runtimeOptions({ settings }: Pick<LoadedSettings, 'settings'>): RuntimeOptions {
+  const { python, node, bash, pythonImage, javascriptImage, shellImage } = settings;
+  const { dockerRuntime, dockerSeccompProfile, gvisorRoot } = settings;
   return {
-    ...(python === undefined ? {} : { python }),
-    ...(node === undefined ? {} : { javascript: node }),
-    ...(bash === undefined ? {} : { shell: bash }),
+    interpreters: {
+      ...(python === undefined ? {} : { python }),
+      ...(node === undefined ? {} : { javascript: node }),
+      ...(bash === undefined ? {} : { shell: bash }),
+    },
+    localIsolation: settings.localIsolation,
+    docker: {
+      image: settings.dockerImage,
+      images: {
+        ...(pythonImage === undefined ? {} : { python: pythonImage }),
+        ...(javascriptImage === undefined ? {} : { javascript: javascriptImage }),
+        ...(shellImage === undefined ? {} : { shell: shellImage }),
+      },
+      ...(dockerRuntime === undefined ? {} : { runtime: dockerRuntime }),
+      networkEnabled: settings.dockerNetworkEnabled,
+      ...(dockerSeccompProfile === undefined ? {} : { seccompProfile: dockerSeccompProfile }),
+      securityOpt: settings.dockerSecurityOpt ?? [],
+    },
+    gvisor: gvisorRoot === undefined ? {} : { root: gvisorRoot },
   };
 }

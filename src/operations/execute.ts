@@ -6,7 +6,7 @@ import { findLanguage } from '../languages/index.ts';
 import type { Language } from '../languages/language.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { ExecutionMeta, ExecutionResult } from '../result/result.ts';
-import { type Choice, chooseRuntime } from '../runtimes/choose.ts';
+import { chooseRuntime } from '../runtimes/choose.ts';
 import type { Enforced } from '../runtimes/runtime.ts';
 import { newExecutionId, type Program, type ProgramOutcome, Sandbox } from '../sandbox/sandbox.ts';
 import { packageVersion } from '../version.ts';
@@ -27,17 +27,20 @@ export async function executeOnce(
   /** Told what the caller should know as soon as it is known, before anything runs. */
   onWarning: (warning: string) => void = () => {},
 ): Promise<ExecutionResult> {
-  const { policy, warnings } = buildPolicy(context.loaded, options);
+  const built = (runtime: string) => buildPolicy(context.loaded, options, runtime);
+  const { policy, warnings } = built(context.runtimeName);
   const prepared = prepare(context, job, options, policy.limits.timeoutSec.value);
   const notes = [...context.loaded.warnings, ...warnings];
   notes.forEach(onWarning);
   const inspection = await inspect(context, prepared);
   if (inspection.blocked)
     return finish(context, prepared, refused(context, prepared, inspection, policy, notes));
-  const choice = await chooseRuntime(context.runtime, context.fallback, policy, options.signal);
+  const policyOf = (runtime: string) => built(runtime).policy;
+  const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
   choice.warnings.forEach(onWarning);
   const languages = shownLanguages(context, prepared.language);
-  const sandbox = await Sandbox.create(choice, policy, languages, options.signal);
+  const use = prepared.program.collect.length === 0 ? { singleUse: true } : {};
+  const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
   try {
     const outcome = await sandbox.run(prepared.program);
     return await finish(
@@ -58,11 +61,11 @@ export async function executeIn(
   options: RunOptions,
   warnings: readonly string[],
 ): Promise<ExecutionResult> {
-  const { policy, warnings: cut } = buildPolicy(context.loaded, options);
+  const { policy, warnings: cut } = buildPolicy(context.loaded, options, sandbox.runtime, 'lasting');
   const timeoutSec =
     options.timeout === undefined ? sandbox.policy.limits.timeoutSec.value : policy.limits.timeoutSec.value;
   const { settings, origins } = context.loaded;
-  const kept = origins.maxOutputKb.kind === 'default' ? LONG_LIVED.maxOutputKb : settings.maxOutputKb;
+  const kept = origins.maxOutputKb.kind === 'default' ? LASTING_OUTPUT_KB : settings.maxOutputKb;
   const prepared = prepare(context, { code }, { maxOutputKb: kept, ...options }, timeoutSec);
   const notes = [...warnings, ...cut];
   const inspection = await inspect(context, prepared);
@@ -72,8 +75,8 @@ export async function executeIn(
   return finish(context, prepared, assemble(prepared, inspection, sandbox, outcome, notes));
 }
 
-/** Nobody waits for a sandbox that lives on, and it gathers files: less of the processor, more disk and output. */
-const LONG_LIVED = { diskMb: 1024, cpu: 0.5, maxOutputKb: 1024 } as const;
+/** How much of each stream a sandbox that lives on keeps where nobody asked. */
+const LASTING_OUTPUT_KB = 1024;
 
 /** Makes a sandbox that lives until it is closed. */
 export async function openSandbox(
@@ -81,16 +84,23 @@ export async function openSandbox(
   options: ExecuteOptions,
   languages: readonly Language[],
 ): Promise<{ sandbox: Sandbox; warnings: readonly string[] }> {
-  const { policy, warnings } = buildPolicy(context.loaded, options, LONG_LIVED);
-  const choice: Choice = await chooseRuntime(context.runtime, context.fallback, policy, options.signal);
-  const sandbox = await Sandbox.create(choice, policy, languages, options.signal);
+  const built = (runtime: string) => buildPolicy(context.loaded, options, runtime, 'lasting');
+  const { warnings } = built(context.runtimeName);
+  const policyOf = (runtime: string) => built(runtime).policy;
+  const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
+  const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal);
   return { sandbox, warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings] };
 }
 
 /** A shell script or a command may start the others' interpreters; code of another language has its own. */
 function shownLanguages(context: Context, language: Language | undefined): readonly Language[] {
-  if (language !== undefined && language.name !== 'shell') return [language];
-  return context.loaded.settings.supportedLanguages.map((name) => findLanguage(name));
+  return language === undefined || language.name === 'shell' ? allLanguages(context, language) : [language];
+}
+
+/** Every language that is allowed; the one that decides what the sandbox is made of comes first. */
+export function allLanguages(context: Context, first: Language | undefined): readonly Language[] {
+  const all = context.loaded.settings.supportedLanguages.map((name) => findLanguage(name));
+  return first === undefined ? all : [first, ...all.filter(({ name }) => name !== first.name)];
 }
 
 /** Throws `POLICY_DENIED` for a language that the operator does not allow. */
@@ -249,6 +259,7 @@ function assemble(
         ...(outcome.interpreterVersion === undefined ? {} : { interpreter: outcome.interpreterVersion }),
       },
       sandboxId: sandbox.id,
+      ...(sandbox.fallbackFrom === undefined ? {} : { fallbackFrom: sandbox.fallbackFrom }),
       ...(outcome.usage === undefined ? {} : { usage: outcome.usage }),
       ...(outcome.killedBy === undefined ? {} : { killedBy: outcome.killedBy }),
       ...(outcome.signal === undefined ? {} : { signal: outcome.signal }),

@@ -1,10 +1,9 @@
-import { findLanguage } from '../languages/index.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import type { Enforced, FileEntry } from '../runtimes/runtime.ts';
 import type { FileContent, Sandbox } from '../sandbox/sandbox.ts';
 import { checkOptions } from './checkOptions.ts';
 import { type Context, createContext } from './context.ts';
-import { allowedLanguage, executeIn, openSandbox } from './execute.ts';
+import { allLanguages, allowedLanguage, executeIn, openSandbox } from './execute.ts';
 import type { SandboxOptions } from './getSandbox.ts';
 import type { PolicyOptions, RunOptions } from './options.ts';
 
@@ -42,8 +41,7 @@ export async function createSandbox(options: CreateSandboxOptions = {}): Promise
     ...(cwd === undefined ? {} : { cwd }),
   });
   const chosen = allowedLanguage(context, language ?? 'python');
-  const languages = context.loaded.settings.supportedLanguages.map((name) => findLanguage(name));
-  const { sandbox, warnings } = await openSandbox(context, policyOptions, languages);
+  const { sandbox, warnings } = await openSandbox(context, policyOptions, allLanguages(context, chosen));
   return liveSandbox(context, sandbox, chosen.name, warnings);
 }
 

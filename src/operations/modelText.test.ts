@@ -48,6 +48,7 @@ describe('success', () => {
   it('is the output', () => {
     expect(resultForModel(result({ stdout: 'hi\n' }))).toBe('hi');
     expect(resultForModel(result())).toBe('(no output)');
+    expect(resultForModel(result({ stdout: '\n', stderr: '\n' }))).toBe('(nothing but white space)');
   });
 
   it('shows stderr, short', () => {

@@ -25,11 +25,16 @@ export function errorForModel(error: unknown): string {
 }
 
 function successText(result: ExecutionResult): string {
-  const stdout = result.stdout === '' ? '(no output)' : result.stdout;
   return joinSections([
-    stdout + byteCount(result),
+    printed(result.stdout) + byteCount(result),
     section('stderr', lastLines(result.stderr, SIDE_CHARACTERS)),
   ]);
+}
+
+/** Never nothing: a model takes an empty answer for a tool that broke. */
+function printed(stdout: string): string {
+  if (stdout === '') return '(no output)';
+  return stdout.trim() === '' ? '(nothing but white space)' : stdout;
 }
 
 function failureText(result: ExecutionResult): string {

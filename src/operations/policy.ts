@@ -1,6 +1,7 @@
 import type { LoadedSettings, SettingKey } from '../config/index.ts';
 import { strictestIsolation } from '../policy/isolation.ts';
 import type { Policy, WantedLimit } from '../policy/policy.ts';
+import { isEngineContainer } from '../runtimes/registry.ts';
 import type { PolicyOptions } from './options.ts';
 
 export interface BuiltPolicy {
@@ -9,40 +10,37 @@ export interface BuiltPolicy {
   readonly warnings: readonly string[];
 }
 
-/** What nobody asked for, where it differs by how long the sandbox lives. */
-export interface PolicyDefaults {
-  readonly diskMb?: number;
-  readonly cpu?: number;
-}
+/** `single`: for one program. `lasting`: until it is closed; nobody waits for it, and it gathers files. */
+export type Lifetime = 'single' | 'lasting';
 
-/** Settings and options to the policy of one sandbox. Pure. */
+type Loaded = Pick<LoadedSettings, 'settings' | 'origins' | 'trusted'>;
+
+type Options = PolicyOptions & { readonly timeout?: number };
+
+/** Settings and options to the policy of one sandbox of the runtime of this name. Pure. */
 export function buildPolicy(
-  { settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>,
-  options: PolicyOptions & { readonly timeout?: number },
-  defaults: PolicyDefaults = {},
+  loaded: Loaded,
+  options: Options,
+  runtime: string,
+  lifetime: Lifetime = 'single',
 ): BuiltPolicy {
-  const limit = (asked: number | undefined, key: SettingKey & keyof typeof settings): WantedLimit => ({
-    value: asked ?? (settings[key] as number),
-    default: asked === undefined && origins[key].kind === 'default',
-  });
-  const timeout = limit(options.timeout, 'timeoutSec');
+  const { settings } = loaded;
+  const timeout = limit(loaded, options.timeout, 'timeoutSec');
   const cut = timeout.value > settings.maxTimeoutSec;
-  const disk = limit(options.diskMb, 'diskMb');
-  const askedCpu = options.cpu ?? settings.cpuLimit;
-  const cpu = askedCpu ?? defaults.cpu;
+  const disk = limit(loaded, options.diskMb, 'diskMb');
+  const cpu = cpuLimit(loaded, options, runtime, lifetime);
   const isolation = [options.minIsolation, options.requires?.isolation, settings.minIsolation].reduce(
     strictestIsolation,
   );
   return {
     policy: {
-      network: options.network ?? options.requires?.network ?? 'none',
-      networkIsDefault: options.network === undefined && options.requires?.network === undefined,
+      ...network(loaded, options, runtime),
       limits: {
         timeoutSec: cut ? { ...timeout, value: settings.maxTimeoutSec } : timeout,
-        memoryMb: limit(options.memoryMb, 'memoryMb'),
-        diskMb: disk.default ? { ...disk, value: defaults.diskMb ?? disk.value } : disk,
-        processes: limit(options.maxProcesses, 'maxProcesses'),
-        ...(cpu === undefined ? {} : { cpu: { value: cpu, default: askedCpu === undefined } }),
+        memoryMb: memoryLimit(loaded, options, runtime, lifetime),
+        diskMb: disk.default && lifetime === 'lasting' ? { ...disk, value: LASTING.diskMb } : disk,
+        processes: limit(loaded, options.maxProcesses, 'maxProcesses'),
+        ...(cpu === undefined ? {} : { cpu }),
       },
       requires: { ...options.requires, ...(isolation === undefined ? {} : { isolation }) },
     },
@@ -52,4 +50,88 @@ export function buildPolicy(
         ]
       : [],
   };
+}
+
+/** What a sandbox that lives on gets where nobody asked. */
+const LASTING = { diskMb: 1024, cpu: 0.5 } as const;
+
+/** Cores that a single run gets where nobody asked; on other runtimes nobody then asks for a share. */
+const CPU: Readonly<Record<string, number>> = { docker: 0.5, gvisor: 0.5 };
+
+function cpuLimit(
+  loaded: Loaded,
+  { cpu }: Options,
+  runtime: string,
+  lifetime: Lifetime,
+): WantedLimit | undefined {
+  const keys: SharedKey[] = inEngine(loaded, runtime) ? ['dockerCpuLimit', 'cpuLimit'] : ['cpuLimit'];
+  return chosen(loaded, cpu, keys, lifetime === 'lasting' ? LASTING.cpu : CPU[runtime]);
+}
+
+function memoryLimit(
+  loaded: Loaded,
+  { memoryMb }: Options,
+  runtime: string,
+  lifetime: Lifetime,
+): WantedLimit {
+  const general = limit(loaded, memoryMb, 'memoryMb');
+  if (!inEngine(loaded, runtime)) return general;
+  const { settings } = loaded.trusted;
+  const own = runtime === 'docker' && lifetime === 'single';
+  const standard = own ? settings.dockerMemoryLimitMb : settings.memoryMb;
+  return chosen(loaded, memoryMb, ['dockerMemoryLimitMb', 'memoryMb'], standard) ?? general;
+}
+
+/** An open network by default is for containers that a trusted setting chose. */
+function network(
+  loaded: Loaded,
+  options: Options,
+  runtime: string,
+): Pick<Policy, 'network' | 'networkIsDefault'> {
+  const asked = options.network ?? options.requires?.network;
+  if (asked !== undefined) return { network: asked, networkIsDefault: false };
+  const { settings, origins } = loaded;
+  const byProject = origins.type.kind === 'project file' && settings.type === runtime;
+  return settings.dockerNetworkEnabled && inEngine(loaded, runtime) && !byProject
+    ? { network: 'open', networkIsDefault: false }
+    : { network: 'none', networkIsDefault: true };
+}
+
+function inEngine({ settings }: Loaded, runtime: string): boolean {
+  return isEngineContainer(runtime, settings.dockerRuntime);
+}
+
+type LimitKey = SettingKey & ('timeoutSec' | 'memoryMb' | 'diskMb' | 'maxProcesses');
+
+function limit({ settings, origins }: Loaded, asked: number | undefined, key: LimitKey): WantedLimit {
+  return {
+    value: asked ?? settings[key],
+    default: asked === undefined && origins[key].kind === 'default',
+  };
+}
+
+type SharedKey = SettingKey & ('memoryMb' | 'dockerMemoryLimitMb' | 'cpuLimit' | 'dockerCpuLimit');
+
+/**
+ * One limit with more than one source. What a caller gave holds, then the first of `keys` that somebody set,
+ * then `standard`. Values of a project file only lower that, whatever name they stand under.
+ */
+function chosen(
+  { settings, origins, trusted }: Loaded,
+  asked: number | undefined,
+  keys: readonly SharedKey[],
+  standard: number | undefined,
+): WantedLimit | undefined {
+  if (asked !== undefined) return { value: asked, default: false };
+  const set = keys.filter((key) => trusted.origins[key].kind !== 'default');
+  const first = set.find((key) => isCallers(trusted.origins[key].kind)) ?? set[0];
+  const held = first === undefined ? standard : trusted.settings[first];
+  const lower = keys.flatMap((key) => (origins[key].kind === 'project file' ? (settings[key] ?? []) : []));
+  const value = Math.min(held ?? Number.POSITIVE_INFINITY, ...lower);
+  if (value === Number.POSITIVE_INFINITY) return undefined;
+  return { value, default: first === undefined && !lower.includes(value) };
+}
+
+function isCallers(kind: string): boolean {
+  return kind === 'flag' || kind === 'option';
 }

@@ -33,6 +33,8 @@ export interface ExecutionResult {
 
 export interface ExecutionMeta {
   readonly runtime: string;
+  /** The runtime that was wanted, where it was unavailable and the configured fallback ran instead. */
+  readonly fallbackFrom?: string;
   readonly language: LanguageName | null;
   /** What held; null when nothing was started. */
   readonly enforced: Enforced | null;

@@ -75,6 +75,7 @@ it('writes every field there can be', () => {
     files: {},
     meta: {
       ...minimal.meta,
+      fallbackFrom: 'docker',
       enforced: {
         isolation: 'namespace',
         network: 'none',
@@ -100,6 +101,7 @@ it('writes every field there can be', () => {
     files: {},
     meta: {
       ...minimalJson.meta,
+      fallback_from: 'docker',
       enforced: {
         isolation: 'namespace',
         network: 'none',

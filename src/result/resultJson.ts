@@ -31,6 +31,7 @@ export function resultToJson(result: ExecutionResult): Record<string, unknown> {
 function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
   return withoutUndefined({
     runtime: meta.runtime,
+    fallback_from: meta.fallbackFrom,
     language: meta.language,
     enforced: meta.enforced && enforcedToJson(meta.enforced),
     truncated: meta.truncated,

@@ -61,7 +61,17 @@ describe('keep or refuse', () => {
     expect(unmetBy(NAMESPACED, asking(policy))).toEqual([]);
   });
 
-  it('refuses an allowlist and a kernel of its own on every runtime of this version', () => {
+  it.each([
+    ['namespace', /bubblewrap/],
+    ['container', /SANDBOX_TYPE=docker/],
+    ['kernel', /SANDBOX_TYPE=gvisor/],
+    ['machine', /SANDBOX_MIN_ISOLATION=kernel/],
+  ] as const)('tells what gives an isolation of %s', (isolation, fix) => {
+    const unmet = unmetBy(PLAIN, asking({ requires: { isolation } }));
+    expect(unmet).toEqual([{ what: expect.stringContaining(isolation), fix: expect.stringMatching(fix) }]);
+  });
+
+  it('refuses an allowlist and a kernel of its own where there are only namespaces', () => {
     const policy = asking({
       network: 'allowlist',
       networkIsDefault: false,

@@ -1,5 +1,5 @@
 import { SandboxError } from '../errors.ts';
-import { isAtLeast } from '../policy/isolation.ts';
+import { type IsolationLevel, isAtLeast } from '../policy/isolation.ts';
 import type { LimitName, Policy } from '../policy/policy.ts';
 import type { Capabilities, Enforced } from './runtime.ts';
 
@@ -86,10 +86,17 @@ export function assertHeld(runtime: string, enforced: Enforced, policy: Policy):
 const NAMESPACES =
   'Use the runtime "bubblewrap" (SANDBOX_TYPE=bubblewrap; apt-get install bubblewrap), or do not ask for it.';
 
-function isolationFix(level: string): string {
-  return level === 'namespace'
-    ? NAMESPACES
-    : `No runtime of this version gives "${level}"; "namespace" is the strongest (SANDBOX_MIN_ISOLATION=namespace).`;
+function isolationFix(level: IsolationLevel): string {
+  switch (level) {
+    case 'container':
+      return 'Use the runtime "docker" or "gvisor" (SANDBOX_TYPE=docker), or do not ask for it.';
+    case 'kernel':
+      return 'Use the runtime "gvisor" (SANDBOX_TYPE=gvisor), or do not ask for it.';
+    case 'machine':
+      return 'No runtime of this version gives "machine"; "kernel" is the strongest (SANDBOX_MIN_ISOLATION=kernel).';
+    default:
+      return NAMESPACES;
+  }
 }
 
 const LIMIT_FIX: Readonly<Record<LimitName, string>> = {

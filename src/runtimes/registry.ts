@@ -1,4 +1,6 @@
 import { SandboxError } from '../errors.ts';
+import type { DockerSettings } from './docker/settings.ts';
+import type { GvisorSettings } from './gvisor/settings.ts';
 import type { InterpreterSettings } from './host/interpreters.ts';
 import type { LocalIsolation } from './local/index.ts';
 import type { Runtime } from './runtime.ts';
@@ -7,19 +9,45 @@ import type { Runtime } from './runtime.ts';
 export interface RuntimeOptions {
   readonly interpreters?: InterpreterSettings;
   readonly localIsolation?: LocalIsolation;
+  readonly docker?: DockerSettings;
+  readonly gvisor?: GvisorSettings;
+  /** See `BubblewrapOptions`. */
   readonly trustEarlierTrial?: boolean;
 }
 
-/** Name to driver; each is loaded when it is chosen and not before. */
+/** Name to driver; each is loaded when it is chosen and not before, and gets what it knows of the options. */
 const BUILT_IN: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
   local: async ({ localIsolation = 'auto', ...options }) =>
-    (await import('./local/index.ts')).local({ ...options, isolation: localIsolation }),
-  bubblewrap: async ({ localIsolation, ...options }) =>
-    (await import('./bubblewrap/index.ts')).bubblewrap(options),
+    (await import('./local/index.ts')).local({ ...hostOptions(options), isolation: localIsolation }),
+  bubblewrap: async (options) => (await import('./bubblewrap/index.ts')).bubblewrap(hostOptions(options)),
+  docker: async (options) => engineContainer('docker', options),
+  gvisor: async (options) =>
+    isEngineContainer('gvisor', options.docker?.runtime)
+      ? engineContainer('gvisor', options)
+      : (await import('./gvisor/index.ts')).gvisor({ ...hostOptions(options), ...options.gvisor }),
 };
 
+function hostOptions({ interpreters, trustEarlierTrial }: RuntimeOptions) {
+  return {
+    ...(interpreters === undefined ? {} : { interpreters }),
+    ...(trustEarlierTrial === undefined ? {} : { trustEarlierTrial }),
+  };
+}
+
+async function engineContainer(
+  name: string,
+  { docker, trustEarlierTrial = false }: RuntimeOptions,
+): Promise<Runtime> {
+  return (await import('./docker/index.ts')).docker({ ...docker, name, trustEarlierTrial });
+}
+
+/** True where the runtime of this name is a container of an engine: `docker`, or gVisor as the engine's runtime. */
+export function isEngineContainer(name: string, engineRuntime: string | undefined): boolean {
+  return name === 'docker' || (name === 'gvisor' && /runsc|gvisor/.test(engineRuntime ?? ''));
+}
+
 /** Runtimes that the settings know and that this version does not have. */
-const NOT_YET = ['docker', 'gvisor', 'microsandbox', 'e2b', 'kubernetes', 'wasm'];
+const NOT_YET = ['microsandbox', 'e2b', 'kubernetes', 'wasm'];
 
 /** The names that can be chosen. */
 export const RUNTIME_NAMES: readonly string[] = Object.keys(BUILT_IN);

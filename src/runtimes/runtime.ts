@@ -143,7 +143,7 @@ export interface Exit {
   readonly code: number;
   /** The program itself was ended by the memory limit. */
   readonly outOfMemory: boolean;
-  /** How many processes the memory limit ended; absent where the runtime cannot tell. */
+  /** How many processes the memory limit ended, or 1 where the runtime only knows that there were some; absent where it cannot tell. */
   readonly oomKills?: number;
   readonly usage?: Usage;
 }

@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { Choice } from '../runtimes/choose.ts';
 import { assertHeld } from '../runtimes/enforceable.ts';
-import type { Enforced, FileEntry, Guest } from '../runtimes/runtime.ts';
+import type { Enforced, FileEntry, Guest, SandboxSpec } from '../runtimes/runtime.ts';
 import { type RunOutcome, runCommand } from './run.ts';
 
 /** One program to run, with all that was left open filled in. */
@@ -40,6 +40,8 @@ export interface FileContent {
   readonly size: number;
 }
 
+type Chosen = Pick<Choice, 'runtime' | 'version' | 'fallbackFrom'>;
+
 /** What is handed out of a workspace at once: as base64 text it must still fit into one string. */
 const MAX_FILE_MB = 256;
 
@@ -48,16 +50,19 @@ export class Sandbox {
   readonly id: string;
   readonly runtime: string;
   readonly runtimeVersion: string;
+  /** The name of the runtime that was wanted, where this one is a fallback. */
+  readonly fallbackFrom: string | undefined;
   readonly policy: Policy;
   readonly #guest: Guest;
   readonly #maxFileBytes: number;
   #queue: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  private constructor(id: string, choice: Choice, policy: Policy, guest: Guest) {
+  private constructor(id: string, choice: Chosen, policy: Policy, guest: Guest) {
     this.id = id;
     this.runtime = choice.runtime.name;
     this.runtimeVersion = choice.version;
+    this.fallbackFrom = choice.fallbackFrom;
     this.policy = policy;
     this.#guest = guest;
     this.#maxFileBytes = Math.min(policy.limits.diskMb.value, MAX_FILE_MB) * 1024 * 1024;
@@ -65,13 +70,14 @@ export class Sandbox {
 
   /** Makes one, and refuses it when it turns out to be held by less than the policy asks for. */
   static async create(
-    choice: Choice,
+    choice: Chosen,
     policy: Policy,
     languages: readonly Language[],
     signal?: AbortSignal,
+    use: Pick<SandboxSpec, 'singleUse'> = {},
   ): Promise<Sandbox> {
     const id = randomBytes(6).toString('hex');
-    const spec = { id, policy, languages: languages.map(({ name }) => name) };
+    const spec: SandboxSpec = { id, policy, languages: languages.map(({ name }) => name), ...use };
     const guest = await choice.runtime.create(spec, signal);
     try {
       assertHeld(choice.runtime.name, guest.enforced, policy);

@@ -28,21 +28,35 @@ const MISTAKES: readonly Mistake[] = [
     env: { SANDBOX_TYPE: 'dokcer' },
     value: 'dokcer',
     origin: 'SANDBOX_TYPE',
-    fix: /local, bubblewrap/,
+    fix: /local, bubblewrap, docker, gvisor/,
   },
   {
     what: 'a runtime that this version does not have',
-    env: { SANDBOX_TYPE: 'docker' },
-    value: 'docker',
+    env: { SANDBOX_TYPE: 'e2b' },
+    value: 'e2b',
     origin: 'SANDBOX_TYPE',
-    fix: /local, bubblewrap/,
+    fix: /local, bubblewrap, docker, gvisor/,
+  },
+  {
+    what: 'an engine that is not there',
+    env: { SANDBOX_TYPE: 'docker', DOCKER_HOST: 'unix:///no/such.sock' },
+    value: '/no/such.sock',
+    origin: 'DOCKER_HOST',
+    fix: /SANDBOX_TYPE=local/,
+  },
+  {
+    what: 'a DOCKER_SECURITY_OPT that weakens',
+    env: { DOCKER_SECURITY_OPT: 'seccomp=unconfined' },
+    value: 'seccomp=unconfined',
+    origin: 'DOCKER_SECURITY_OPT',
+    fix: /unset DOCKER_SECURITY_OPT/,
   },
   {
     what: 'a --runtime that does not exist',
     args: ['--runtime', 'chroot'],
     value: 'chroot',
     origin: '--runtime',
-    fix: /local, bubblewrap/,
+    fix: /local, bubblewrap, docker, gvisor/,
   },
   {
     what: 'a misspelt variable',
@@ -177,7 +191,7 @@ describe('125 with the value, where it is from and what to do', () => {
     ['--command without a command', ['run', '--command'], /--command --/],
     ['an unknown command', ['rnu'], /run/],
     ['an unknown setting', ['config', 'explain', 'timeout'], /timeout_sec/],
-    ['an unknown runtime to verify', ['doctor', '--verify', 'dokcer'], /local, bubblewrap/],
+    ['an unknown runtime to verify', ['doctor', '--verify', 'dokcer'], /local, bubblewrap, docker, gvisor/],
   ])('is the answer to %s', async (_, args, fix) => {
     const { status, stdout, stderr } = await glovebox.run(args);
     expect({ status, stdout }).toEqual({ status: 125, stdout: '' });

@@ -19,7 +19,7 @@ describe('config explain', () => {
     expect(stdout).toContain('timeout_sec: 30  # default\n');
     expect(stdout).toContain('type: "local"  # default\n');
     expect(stdout).toContain('min_isolation: unset  # default\n');
-    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^[a-z_]+: .+ {2}# .+$/);
+    for (const line of stdout.trimEnd().split('\n')) expect(line).toMatch(/^[a-z_.]+: .+ {2}# .+$/);
   });
 
   it.each(['timeout_sec', 'timeoutSec', 'SANDBOX_TIMEOUT_SEC'])(
@@ -38,6 +38,15 @@ describe('config explain', () => {
     expect(stdout).toContain(`max_processes: 10  # max_processes in the project file ${project}\n`);
     expect(stdout).toContain(`timeout_sec: 10  # timeout_sec in the project file ${project}\n`);
     expect(stdout).toContain('disk_mb: 33  # environment variable SANDBOX_DISK_MB\n');
+  });
+
+  it('shows an amount of memory as it can be written', async () => {
+    const byDefault = await glovebox.run(['config', 'explain', 'docker_memory_limit']);
+    const bySomebody = await glovebox.run(['config', 'explain', 'DOCKER_MEMORY_LIMIT', '--json'], {
+      env: { DOCKER_MEMORY_LIMIT: '1g' },
+    });
+    expect(byDefault.stdout).toBe('docker_memory_limit: "256m"  # default\n');
+    expect(JSON.parse(bySomebody.stdout).settings.docker_memory_limit.value).toBe('1024m');
   });
 
   it('says the same in JSON', async () => {
@@ -109,16 +118,16 @@ describe('the settings of a run', () => {
     expect(timeoutOf(stdout)).toBe(5);
   });
 
-  it.each(['store_code: never', 'python: ./mine', 'artifacts_dir: /tmp', 'fallback: local'])(
-    'are not taken from a project file for %s, which is refused',
-    async (line) => {
-      projectFile(sandbox(line));
-      const { status, stdout, stderr } = await glovebox.run(['run', '-c', 'print("ran")']);
-      expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
-      expect(stderr).toContain(line.split(':')[0]);
-      expect(stderr).toContain('glovebox.yaml');
-    },
-  );
+  it.each([
+    ...['store_code: never', 'python: ./mine', 'artifacts_dir: /tmp', 'fallback: local'],
+    ...['docker_image: theirs', 'docker_security_opt: [apparmor=theirs]', 'gvisor_root: ./theirs'],
+  ])('are not taken from a project file for %s, which is refused', async (line) => {
+    projectFile(sandbox(line));
+    const { status, stdout, stderr } = await glovebox.run(['run', '-c', 'print("ran")']);
+    expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
+    expect(stderr).toContain(line.split(':')[0]);
+    expect(stderr).toContain('glovebox.yaml');
+  });
 
   it('cut a timeout to the longest that is allowed, and the result says so', async () => {
     const { stdout } = await glovebox.run([...TIMEOUT, '--timeout', '100'], {
@@ -165,7 +174,12 @@ describe('doctor', () => {
     const { status, stdout } = await glovebox.run(['doctor', '--json']);
     expect(status).toBe(0);
     const { runtimes, languages } = JSON.parse(stdout);
-    expect(runtimes.map(({ name }: { name: string }) => name)).toEqual(['local', 'bubblewrap']);
+    expect(runtimes.map(({ name }: { name: string }) => name)).toEqual([
+      'local',
+      'bubblewrap',
+      'docker',
+      'gvisor',
+    ]);
     expect(runtimes[0]).toMatchObject({
       available: true,
       isolation: expect.stringMatching(/^(namespace|process)$/),
@@ -181,12 +195,34 @@ describe('doctor', () => {
     });
   });
 
+  it('fits 100 columns, says as much as in JSON, and asks the runtimes that the settings configure', async () => {
+    const env = { DOCKER_HOST: `unix:///${'folder/'.repeat(12)}no.sock`, DOCKER_RUNTIME: 'runsc' };
+    const [text, json] = await Promise.all([
+      glovebox.run(['doctor'], { env }),
+      glovebox.run(['doctor', '--json'], { env }),
+    ]);
+    const tooLong = text.stdout.split('\n').filter((line) => line.length > 100 && line.trim().includes(' '));
+    expect(tooLong).toEqual([]);
+    const words = text.stdout.replace(/\s+/g, ' ');
+    const { runtimes, languages } = JSON.parse(json.stdout);
+    for (const { name, available, version, reason, fix, notes = [] } of [...runtimes, ...languages]) {
+      const told = available ? [version, ...notes] : [`${name}: not available. ${reason} ${fix}`];
+      for (const sentence of told) expect(words).toContain(sentence.replace(/\s+/g, ' '));
+    }
+    for (const name of ['docker', 'gvisor']) {
+      const found = runtimes.find((runtime: { name: string }) => runtime.name === name);
+      expect(found).toMatchObject({ available: false, reason: expect.stringContaining('Docker daemon') });
+    }
+  });
+
   it('names the fix where an interpreter is missing', async () => {
     const { status, stdout } = await glovebox.run(['doctor'], {
       env: { SANDBOX_PYTHON: '/no/such/python3' },
     });
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^python: not available\. .*\/no\/such\/python3.*SANDBOX_PYTHON/m);
+    expect(stdout).toMatch(
+      /^python: not available\. [\s\S]*\/no\/such\/python3[\s\S]*\n {2}[\s\S]*SANDBOX_PYTHON/m,
+    );
   });
 });
 
@@ -200,6 +236,8 @@ describe('prune', () => {
   it('counts in JSON', async () => {
     const { status, stdout } = await glovebox.run(['prune', '--json']);
     expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ removed: expect.any(Object), total: expect.any(Number) });
+    const { removed, total } = JSON.parse(stdout);
+    expect(Object.keys(removed)).toEqual(['local', 'bubblewrap', 'docker', 'gvisor']);
+    expect(total).toEqual(expect.any(Number));
   });
 });

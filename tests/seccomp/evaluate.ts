@@ -19,12 +19,19 @@ const DATA_BYTES = 64;
 const CODES = {
   loadWord: 0x20,
   and: 0x54,
+  jump: 0x05,
   jumpIfEqual: 0x15,
   jumpIfGreater: 0x25,
   jumpIfAtLeast: 0x35,
+  jumpIfAnyOf: 0x45,
   give: 0x06,
 };
-const JUMPS: readonly number[] = [CODES.jumpIfEqual, CODES.jumpIfGreater, CODES.jumpIfAtLeast];
+const CONDITIONAL: readonly number[] = [
+  CODES.jumpIfEqual,
+  CODES.jumpIfGreater,
+  CODES.jumpIfAtLeast,
+  CODES.jumpIfAnyOf,
+];
 
 /** What the kernel would object to when the program is loaded; an empty list for a sound one. */
 export function objections(program: Uint8Array): string[] {
@@ -36,9 +43,10 @@ export function objections(program: Uint8Array): string[] {
     ...instructions.flatMap(({ code, ifTrue, ifFalse, operand }, index) => {
       const left = instructions.length - index - 1;
       if (!Object.values(CODES).includes(code)) return [`${index}: unknown code ${code}`];
-      if (JUMPS.includes(code) && Math.max(ifTrue, ifFalse) >= left)
+      const distance = code === CODES.jump ? operand : Math.max(ifTrue, ifFalse);
+      if ((CONDITIONAL.includes(code) || code === CODES.jump) && distance >= left)
         return [`${index}: jumps out of the program`];
-      if (!JUMPS.includes(code) && (ifTrue > 0 || ifFalse > 0)) return [`${index}: not a jump`];
+      if (!CONDITIONAL.includes(code) && (ifTrue > 0 || ifFalse > 0)) return [`${index}: not a jump`];
       if (code === CODES.loadWord && (operand % 4 !== 0 || operand >= DATA_BYTES))
         return [`${index}: loads ${operand}`];
       return [];
@@ -57,9 +65,11 @@ export function evaluate(program: Uint8Array, call: Call): 'allow' | 'kill' | nu
     const { code, ifTrue, ifFalse, operand } = instruction;
     if (code === CODES.loadWord) register = data.getUint32(operand, true);
     else if (code === CODES.and) register = (register & operand) >>> 0;
+    else if (code === CODES.jump) index += operand;
     else if (code === CODES.jumpIfEqual) index += register === operand ? ifTrue : ifFalse;
     else if (code === CODES.jumpIfGreater) index += register > operand ? ifTrue : ifFalse;
     else if (code === CODES.jumpIfAtLeast) index += register >= operand ? ifTrue : ifFalse;
+    else if (code === CODES.jumpIfAnyOf) index += (register & operand) !== 0 ? ifTrue : ifFalse;
     else if (code === CODES.give) return verdict(operand);
     else throw new Error(`Unknown code ${code}.`);
   }
@@ -87,7 +97,8 @@ function seccompData(call: Call): DataView {
 
 function verdict(action: number): 'allow' | 'kill' | number {
   if (action === 0x7fff0000) return 'allow';
-  if (action === 0x80000000) return 'kill';
+  // The whole process, or the thread that called.
+  if (action === 0x80000000 || action === 0) return 'kill';
   if (action >>> 16 === 0x0005) return action & 0xffff;
   throw new Error(`Unknown action ${action}.`);
 }

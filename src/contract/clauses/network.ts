@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type ListenOptions, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type Box, newNonce } from '../box.ts';
 import type { Clause } from '../clause.ts';
 import { must, mustEqual } from '../expectations.ts';
@@ -7,10 +8,12 @@ import { must, mustEqual } from '../expectations.ts';
 /** What the listeners say, so that being reached is not mistaken for anything else. */
 const GREETING = 'reached';
 
+const LOOPBACK = '127.0.0.1';
+
 /** Looks around and tries to reach the host's listeners. */
 const LOOK_AROUND = `
 import socket
-port, abstract = int(sys.argv[1]), sys.argv[2]
+port, abstract, host = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 def reach(family, address):
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2)
@@ -25,7 +28,7 @@ def route():
         except OSError: return False
         return True
 print(json.dumps({
-    'tcp': reach(socket.AF_INET, ('127.0.0.1', port)),
+    'tcp': reach(socket.AF_INET, (host, port)),
     'abstract': reach(socket.AF_UNIX, '\\0' + abstract),
     'interfaces': [name for _, name in socket.if_nameindex()],
     'route': route(),
@@ -56,13 +59,13 @@ export const NETWORK_CLAUSES: readonly Clause[] = [
   },
   {
     id: 'network-open',
-    promise: "With an open network the host's listeners are reached, by the program that otherwise fails.",
+    promise: 'With an open network a listener of the host is reached, by the program that otherwise fails.',
     claimedBy: ({ network }) => network.includes('open'),
     asks: { network: 'open' },
     async check(context) {
       const box = await context.open();
-      const seen = await besideListeners((args) => lookAround(box, args));
-      mustEqual(seen.tcp, GREETING, "what a listener on the host's 127.0.0.1 says");
+      const seen = await besideListeners((args) => lookAround(box, args), await hostAsSeenFrom(box));
+      mustEqual(seen.tcp, GREETING, 'what a listener of the host says');
       mustEqual(box.enforced.network, 'open', 'enforced.network');
     },
   },
@@ -82,12 +85,32 @@ export const NETWORK_CLAUSES: readonly Clause[] = [
   },
 ];
 
+/**
+ * The host's address as a program sees it: its own loopback where it is in the host's network, and the gateway of
+ * its network where it has one of its own and the host is that gateway.
+ */
+async function hostAsSeenFrom(box: Box): Promise<string> {
+  const gateway = await box.ask<string | null>(
+    `import socket, struct
+gateway = None
+for line in open('/proc/net/route').read().splitlines()[1:]:
+    fields = line.split()
+    if fields[1] == '00000000' and int(fields[3], 16) & 2: gateway = socket.inet_ntoa(struct.pack('<I', int(fields[2], 16)))
+print(json.dumps(gateway))`,
+  );
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some(({ address }) => address === gateway) && gateway !== null ? gateway : LOOPBACK;
+}
+
 function lookAround(box: Box, args: readonly string[]): Promise<Surroundings> {
   return box.ask<Surroundings>(LOOK_AROUND, { args });
 }
 
-/** Listens on 127.0.0.1 and on an abstract socket while `look` does its work with their addresses. */
-async function besideListeners<T>(look: (args: readonly string[]) => Promise<T>): Promise<T> {
+/** Listens on this address and on an abstract socket while `look` does its work with their addresses. */
+async function besideListeners<T>(
+  look: (args: readonly string[]) => Promise<T>,
+  host: string = LOOPBACK,
+): Promise<T> {
   const name = newNonce();
   const servers: Server[] = [];
   const listen = async (options: ListenOptions): Promise<Server> => {
@@ -102,12 +125,12 @@ async function besideListeners<T>(look: (args: readonly string[]) => Promise<T>)
     return server;
   };
   try {
-    const tcp = await listen({ host: '127.0.0.1', port: 0 });
+    const tcp = await listen({ host, port: 0 });
     // Only Linux has sockets with a name and no file.
     if (process.platform === 'linux') await listen({ path: `\0${name}` });
     const address = tcp.address();
-    must(address !== null && typeof address === 'object', 'no listener could be opened on 127.0.0.1');
-    return await look([String(address.port), name]);
+    must(address !== null && typeof address === 'object', `no listener could be opened on ${host}`);
+    return await look([String(address.port), name, host]);
   } finally {
     for (const server of servers) server.close();
   }

@@ -16,14 +16,17 @@ export const STARTED = 'glovebox: started';
  */
 export const BOOTSTRAP = `
 fail() { printf 'glovebox: failed\\n'; printf '%s\\n' "$1" >&2; exit 125; }
-take() { dd bs=${512} iflag=fullblock count="$1" 2>/dev/null; }
-put() { take "$2" | head -c "$3" >"$1" || fail "cannot write $1"; }
+take() { dd bs="$1" iflag=fullblock count="$2" 2>/dev/null; }
+put() { take "$2" "$3" | head -c "$4" >"$1" || fail "cannot write $1"; }
 env=$(command -v env) && command -v dd >/dev/null && command -v head >/dev/null || fail 'env, dd or head is missing'
 IFS= read -r blocks || exit 125
-eval "$(take "$blocks")"
+eval "$(take ${512} "$blocks")"
 `;
 
 const BLOCK = 512;
+
+/** Fewer and larger steps for what is large. */
+const LARGE_BLOCK = 64 * 1024;
 
 export interface FirstOrders {
   /** By path relative to the working folder, which is the workspace. */
@@ -32,28 +35,59 @@ export interface FirstOrders {
   readonly unset: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly argv: readonly [string, ...string[]];
+  /** Whether output needs a relay inside, see {@link RELAY}. */
+  readonly relay: boolean;
 }
 
+/**
+ * A kernel in user space may take only a part of what is written to a pipe of the host's when that is full, even
+ * from a program that is ready to wait (gVisor does, and an unbuffered `print` of Python then loses the rest).
+ * Pipes of its own it fills to the end. So the program writes to those, and `cat`, which looks at what was taken,
+ * passes it on. This shell then is the program's parent and hands its code on; a child that the program left
+ * behind may hold the pipes open for a second at most. The engine's init sends signals to all of them, which only
+ * the program heeds. It ends no process but those that it started.
+ */
+const RELAY = `
+relay() {
+  pipe=/dev/shm/.glovebox-$$
+  mkfifo "$pipe.1" "$pipe.2" || fail 'cannot make a pipe'
+  ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.1" ) & first=$!
+  ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.2" >&2 ) & second=$!
+  exec 5>"$pipe.1" 6>"$pipe.2" 2>/dev/null
+  rm -f "$pipe.1" "$pipe.2"
+  trap : TERM
+  ( exec "$@" >&5 2>&6 5>&- 6>&- )
+  code=$?
+  exec 5>&- 6>&-
+  ( sleep 1; kill -9 "$first" "$second" ) >/dev/null & guard=$!
+  wait "$first" "$second"
+  kill -9 "$guard"
+  exit $code
+}
+`;
+
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
-export function writeOrders({ files, unset, environment, argv }: FirstOrders): Buffer {
+export function writeOrders({ files, unset, environment, argv, relay }: FirstOrders): Buffer {
   const folders = new Set([...files.keys()].flatMap(parentFolders));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const ours = assignments.filter((assignment) => OF_THE_SHELL.test(assignment));
   const lines = [
     ...[...folders].map((folder) => `mkdir -p -- ${quote(folder)} || fail 'cannot make a folder'`),
     ...[...files].map(
-      ([path, { byteLength }]) => `put ${quote(`./${path}`)} ${blocksOf(byteLength)} ${byteLength}`,
+      ([path, { byteLength }]) =>
+        `put ${quote(`./${path}`)} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
     ),
     // Some of them may not be set, or not be this shell's to unset.
     ...unset.map((name) => `unset ${name} 2>/dev/null || :`),
     ...assignments
       .filter((assignment) => !OF_THE_SHELL.test(assignment))
       .map((assignment) => `export ${quote(assignment)}`),
+    ...(relay ? [RELAY] : []),
     `printf '%s\\n' '${STARTED}'`,
-    `exec "$env" -u SHLVL -u OLDPWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
+    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
-  const contents = [...files.values()].map((content) => padded(content, '\0'));
+  const contents = [...files.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
   return Buffer.concat([Buffer.from(`${orders.length / BLOCK}\n`), orders, ...contents]);
 }
 
@@ -69,12 +103,16 @@ export function quote(word: string): string {
   });
 }
 
-function blocksOf(bytes: number): number {
-  return Math.ceil(bytes / BLOCK);
+function blockFor(bytes: number): number {
+  return bytes < LARGE_BLOCK ? BLOCK : LARGE_BLOCK;
 }
 
-function padded(content: Uint8Array, filler: string): Buffer {
-  const missing = blocksOf(content.byteLength) * BLOCK - content.byteLength;
+function blocksOf(bytes: number, block: number = blockFor(bytes)): number {
+  return Math.ceil(bytes / block);
+}
+
+function padded(content: Uint8Array, filler: string, block: number = BLOCK): Buffer {
+  const missing = blocksOf(content.byteLength, block) * block - content.byteLength;
   return Buffer.concat([content, Buffer.alloc(missing, filler)]);
 }
 

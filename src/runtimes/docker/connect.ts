@@ -15,6 +15,7 @@ interface VersionAnswer {
 export interface EngineInfo {
   readonly ID: string;
   readonly OSType?: string;
+  readonly Architecture?: string;
   readonly KernelVersion: string;
   readonly NCPU: number;
   readonly CgroupVersion?: string;
@@ -151,12 +152,13 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
 function notAvailable(why: string): Unavailable {
   return {
     available: false,
-    reason: `Docker daemon not available: ${why}.`,
+    reason: `Docker daemon not available: ${why.replace(/\.$/, '')}.`,
     fix: 'Set SANDBOX_TYPE=local or start the Docker daemon (systemctl start docker).',
   };
 }
 
-function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
+/** Why an engine does not answer, from the system's error or the engine's own. */
+export function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'EACCES' || code === 'EPERM') {
     return {

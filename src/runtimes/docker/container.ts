@@ -31,12 +31,21 @@ export interface ContainerSpec {
   /** How processes are counted: by the cgroup, or for each user by the kernel that the container runs on. */
   readonly processesBy: 'cgroup' | 'rlimit' | 'none';
   readonly securityOpt: readonly string[];
+  readonly sysctls: Readonly<Record<string, string>>;
+  /**
+   * Podman knows no owner and no bound on the number of files for a file system in memory, and sets a limit of
+   * processes of its own, higher than root may in many containers, unless one is given.
+   */
+  readonly isPodman: boolean;
   /** Volumes that hold what outlives one program; without them all is gone with it. */
   readonly volumes?: { readonly workspace: string; readonly tmp: string };
 }
 
 /** The sentry of gVisor and its helpers are threads of the host, and count in the container's cgroup. */
 const THREADS_OF_A_SENTRY = 1024;
+
+/** The shell and the two relays that stand between the engine's init and a program there. */
+const RELAY_PROCESSES = 3;
 
 const PAGE = 4096;
 
@@ -48,24 +57,42 @@ export function diskShares(diskMb: number): DiskShares {
 }
 
 /** The mount options of a place. Pure. */
-export function mountOptions(place: keyof typeof WRITABLE, shares: DiskShares, user: SandboxUser): string {
-  const bytes = shares[place];
+export function mountOptions(
+  place: keyof typeof WRITABLE,
+  { policy, user, isPodman }: Pick<ContainerSpec, 'policy' | 'user' | 'isPodman'>,
+): string {
+  const bytes = diskShares(policy.limits.diskMb.value)[place];
+  if (isPodman) return `size=${bytes},mode=1777,nosuid,nodev`;
+  const inodes = Math.max(256, Math.ceil(bytes / PAGE));
   const mode = place === 'workspace' ? '0755' : '1777';
-  const owner = `uid=${user.uid},gid=${user.gid}`;
-  return `size=${bytes},nr_inodes=${Math.max(256, Math.ceil(bytes / PAGE))},mode=${mode},${owner},nosuid,nodev`;
+  return `size=${bytes},nr_inodes=${inodes},mode=${mode},uid=${user.uid},gid=${user.gid},nosuid,nodev`;
 }
 
-/** The body of `POST /containers/create` for a container that runs `command`, or waits for orders. Pure. */
-export function containerBody(
-  spec: ContainerSpec,
-  command: readonly string[] = [BOOTSTRAP, 'glovebox'],
-): object {
+/**
+ * The same for a volume of the engine's: in blocks, since Podman takes a size for a quota on a disk, and for
+ * everybody where the engine's user ids are not the container's. Pure.
+ */
+export function volumeOptions(
+  place: keyof typeof WRITABLE,
+  spec: Parameters<typeof mountOptions>[1],
+  mapsUsers: boolean,
+): string {
+  const options = mountOptions(place, { ...spec, isPodman: spec.isPodman || mapsUsers });
+  return options.replace(/size=(\d+)/, (_, bytes) => `nr_blocks=${Number(bytes) / PAGE}`);
+}
+
+/** What a container does that is not a program's: it keeps the files, and vanishes when it ends. */
+export interface Keeping {
+  readonly script: string;
+}
+
+/** The body of `POST /containers/create` for a container that waits for a program, or keeps the files. Pure. */
+export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
   const { policy, user } = spec;
   const { limits } = policy;
-  const shares = diskShares(limits.diskMb.value);
   const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
   const tmpfs = (place: keyof typeof WRITABLE): Record<string, string> => ({
-    [WRITABLE[place]]: `rw,exec,${mountOptions(place, shares, user)}`,
+    [WRITABLE[place]]: `rw,exec,${mountOptions(place, spec)}`,
   });
   const volume = (Source: string, Target: string): object => ({
     ...{ Type: 'volume', Source, Target, ReadOnly: false },
@@ -73,9 +100,10 @@ export function containerBody(
   });
   return {
     Image: spec.image,
-    Entrypoint: ['/bin/sh', '-c', ...command],
+    Entrypoint: ['/bin/sh', '-c', ...(keeping ? [keeping.script] : [BOOTSTRAP, 'glovebox'])],
     Cmd: [],
-    Env: [`PATH=${spec.searchPath}`],
+    // tini sends signals on to all that it started: between it and the program there may be a shell.
+    Env: [`PATH=${spec.searchPath}`, ...(spec.processesBy === 'rlimit' ? ['TINI_KILL_PROCESS_GROUP=1'] : [])],
     User: `${user.uid}:${user.gid}`,
     WorkingDir: WRITABLE.workspace,
     Hostname: 'glovebox',
@@ -99,12 +127,13 @@ export function containerBody(
       ReadonlyRootfs: true,
       Privileged: false,
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges', ...spec.securityOpt],
+      SecurityOpt: spec.securityOpt,
+      Sysctls: spec.sysctls,
       Init: true,
       IpcMode: 'private',
       CgroupnsMode: 'private',
       LogConfig: { Type: 'none' },
-      AutoRemove: false,
+      AutoRemove: keeping !== undefined,
       RestartPolicy: { Name: 'no' },
       Tmpfs: {
         ...Object.fromEntries(spec.imageVolumes.map((path) => [path, `ro,size=${PAGE}`])),
@@ -120,7 +149,9 @@ export function containerBody(
         ulimit('nofile', OPEN_FILES),
         ulimit('fsize', Math.ceil(limits.diskMb.value * 1024 ** 2)),
         ulimit('cpu', Math.ceil(limits.timeoutSec.value + 2) * spec.cores),
-        ...(spec.processesBy === 'rlimit' ? [ulimit('nproc', limits.processes.value)] : []),
+        ...(spec.processesBy === 'rlimit' || spec.isPodman
+          ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)]
+          : []),
       ],
     },
   };

@@ -1,7 +1,9 @@
 /** The few things that are done with a container, whoever it is for. */
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
+import { kernelSawOutOfMemory } from './kernelLog.ts';
 
 /** What `GET /containers/ID/json` tells, as far as it is read. */
 export interface ContainerState {
@@ -11,6 +13,9 @@ export interface ContainerState {
     readonly ExitCode: number;
     readonly OOMKilled: boolean;
     readonly Error: string;
+    /** By the engine's clock, RFC 3339. */
+    readonly StartedAt: string;
+    readonly FinishedAt: string;
   };
   readonly HostConfig: {
     readonly Memory: number;
@@ -49,6 +54,28 @@ export function inspectContainer(engine: Engine, id: string): Promise<ContainerS
 export async function untilStopped(engine: Engine, id: string): Promise<ContainerState['State']> {
   await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0 });
   return (await inspectContainer(engine, id)).State;
+}
+
+/** How long after the end of a container the news that it ran out of memory may come. */
+const LATE_NEWS_MS = 250;
+
+/**
+ * Whether the engine says that a container that has ended ran out of memory. It learns of that and of the end in
+ * two ways, and when the end is faster, only its list of events has both.
+ */
+export async function ranOutOfMemory(
+  engine: Engine,
+  id: string,
+  state: ContainerState['State'],
+): Promise<boolean> {
+  if (state.OOMKilled) return true;
+  const since = Date.parse(state.StartedAt) / 1000;
+  const until = (Date.parse(state.FinishedAt) + LATE_NEWS_MS) / 1000;
+  const filters = encodeURIComponent(JSON.stringify({ container: [id], event: ['oom'] }));
+  const response = await engine.stream('GET', `/events?since=${since}&until=${until}&filters=${filters}`);
+  if ((await text(response)).trim() !== '') return true;
+  // containerd drops the news when the group is gone before it looks, as gVisor's is at once.
+  return kernelSawOutOfMemory(id);
 }
 
 /** Sends a signal to the container's init, which passes it on, except for SIGKILL, which ends everything. */

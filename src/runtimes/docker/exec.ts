@@ -35,6 +35,7 @@ export async function execIn(engine: Engine, container: string, request: ExecReq
   const timer = setTimeout(() => socket.destroy(), request.deadlineMs);
   try {
     const output = new Demultiplexer(socket);
+    output.holdBack();
     if (request.stdin !== undefined) socket.end(request.stdin);
     const [stdout, stderr] = await Promise.all([
       upTo(output.stdout, request.maxBytes),

@@ -42,6 +42,12 @@ export class Demultiplexer {
     }
   }
 
+  /** From here on both streams are read: the connection waits for whoever is slow. */
+  holdBack(): void {
+    this.stdout.holdBack();
+    this.stderr.holdBack();
+  }
+
   async #pump(connection: Readable): Promise<void> {
     const header = Buffer.alloc(HEADER_BYTES);
     let headerLength = 0;
@@ -75,21 +81,34 @@ export class Demultiplexer {
   }
 }
 
-/** One stream of it: a chunk is held until the next one is asked for. */
+/** What may wait for its reader before the connection has to. */
+const ROOM_BYTES = 64 * 1024;
+
+/** One stream of it. */
 export class FrameSource implements ByteSource {
-  #chunk: Uint8Array | undefined;
+  readonly #waiting: Uint8Array[] = [];
+  #bytes = 0;
+  /** Until the first line is known, nobody reads the other stream: then everything of it may wait. */
+  #room = Number.POSITIVE_INFINITY;
   #finished = false;
   #taken: () => void = () => {};
   #given: () => void = () => {};
 
-  /** Resolves when the chunk was used, or nobody wants it any more. */
+  /** Resolves when there is room for more, or nobody wants it any more. */
   give(chunk: Uint8Array): Promise<void> {
     if (this.#finished) return Promise.resolve();
-    this.#chunk = chunk;
+    this.#waiting.push(chunk);
+    this.#bytes += chunk.length;
     this.#given();
+    if (this.#bytes < this.#room) return Promise.resolve();
     return new Promise((resolve) => {
       this.#taken = resolve;
     });
+  }
+
+  /** From here on it holds its connection back when its reader is slow. */
+  holdBack(): void {
+    this.#room = ROOM_BYTES;
   }
 
   /** No more will come. */
@@ -106,21 +125,20 @@ export class FrameSource implements ByteSource {
       if (chunk === undefined) return undefined;
       const end = chunk.indexOf(0x0a);
       line += Buffer.from(end < 0 ? chunk : chunk.subarray(0, end)).toString('latin1');
-      if (end >= 0) {
-        this.#keep(chunk.subarray(end + 1));
-        return line;
+      if (end < 0) continue;
+      const rest = chunk.subarray(end + 1);
+      if (rest.length > 0) {
+        this.#waiting.unshift(rest);
+        this.#bytes += rest.length;
       }
-      this.#release();
+      return line;
     }
     return undefined;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
-      for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) {
-        yield chunk;
-        this.#release();
-      }
+      for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) yield chunk;
     } finally {
       this.destroy();
     }
@@ -128,26 +146,21 @@ export class FrameSource implements ByteSource {
 
   destroy(): void {
     this.#finished = true;
-    this.#release();
+    this.#waiting.length = 0;
+    this.#bytes = 0;
+    this.#taken();
     this.#given();
   }
 
   async #next(): Promise<Uint8Array | undefined> {
-    if (this.#chunk === undefined && !this.#finished) {
+    if (this.#waiting.length === 0 && !this.#finished) {
       await new Promise<void>((resolve) => {
         this.#given = resolve;
       });
     }
-    return this.#chunk;
-  }
-
-  #keep(rest: Uint8Array): void {
-    if (rest.length === 0) this.#release();
-    else this.#chunk = rest;
-  }
-
-  #release(): void {
-    this.#chunk = undefined;
-    this.#taken();
+    const chunk = this.#waiting.shift();
+    this.#bytes -= chunk?.length ?? 0;
+    if (this.#bytes < this.#room) this.#taken();
+    return chunk;
   }
 }

@@ -5,7 +5,7 @@ import { HostGuest } from '../host/hostGuest.ts';
 import type { Capabilities, Command, Enforced, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
-import { type ContainerSpec, containerBody, diskShares, mountOptions, WRITABLE } from './container.ts';
+import { type ContainerSpec, containerBody, diskShares, volumeOptions, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
 import type { Engine } from './engine.ts';
 import { type Image, type ImageContent, interpreterIn } from './image.ts';
@@ -15,7 +15,7 @@ import { PendingFiles } from './pendingFiles.ts';
 import { containerFailed, ProgramContainer } from './program.ts';
 
 /** Variables that engines add to every container. */
-const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container'];
+const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container', 'TINI_KILL_PROCESS_GROUP'];
 
 export interface DockerParts {
   readonly connection: Connection;
@@ -72,10 +72,13 @@ export class DockerGuest extends HostGuest {
         },
       );
     }
-    const volumes = await makeVolumes(connection.engine, parts);
+    const volumes = await makeVolumes(parts);
     try {
       const name = nameFor(spec.id, 'k');
-      const body = containerBody({ ...parts.container, volumes, labels: labelsFor(name) }, [KEEPER_SCRIPT]);
+      const body = containerBody(
+        { ...parts.container, volumes, labels: labelsFor(name) },
+        { script: KEEPER_SCRIPT },
+      );
       const keeper = await Keeper.start(connection.engine, name, body);
       try {
         const state = await keeper.inspect();
@@ -99,9 +102,10 @@ export class DockerGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     const orders = writeOrders({
       files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
-      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables],
+      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
       environment: command.env,
       argv: command.argv,
+      relay: this.#parts.connection.ownKernel,
     });
     const container = await this.#takeContainer();
     try {
@@ -171,13 +175,13 @@ function startProgram(parts: DockerParts, files: Files, number: number): Promise
 }
 
 /** Two file systems in memory, each as large as its share. */
-async function makeVolumes(engine: Engine, { spec, container }: DockerParts): Promise<Volumes> {
-  const shares = diskShares(spec.policy.limits.diskMb.value);
+async function makeVolumes({ spec, container, connection }: DockerParts): Promise<Volumes> {
+  const { engine } = connection;
   const volumes = { workspace: nameFor(spec.id, 'w'), tmp: nameFor(spec.id, 't') };
   const made: string[] = [];
   try {
     for (const [place, name] of Object.entries(volumes) as ['workspace' | 'tmp', string][]) {
-      const o = mountOptions(place, shares, container.user);
+      const o = volumeOptions(place, container, connection.mapsUsers);
       await engine.call('POST', '/volumes/create', {
         body: {
           Name: name,

@@ -6,10 +6,18 @@ import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
 import type { Capabilities, Guest, Probe, Runtime, SandboxSpec } from '../runtime.ts';
-import { type Connection, capabilitiesOf, connect, type Unavailable, unavailableError } from './connect.ts';
+import {
+  type Connection,
+  capabilitiesOf,
+  connect,
+  type Unavailable,
+  unavailableError,
+  whyNot,
+} from './connect.ts';
 import type { SandboxUser } from './container.ts';
 import { DockerGuest } from './guest.ts';
 import { type Image, type ImageContent, inspectImage, LOOK, parseLook } from './image.ts';
+import { securityOptions, sysctls } from './security.ts';
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './settings.ts';
 import { sweepEngine } from './sweep.ts';
 
@@ -47,6 +55,12 @@ export function docker(options: DockerOptions = {}): Runtime {
     return looking;
   };
 
+  /** It answered before and does so no more: the next one who asks looks for it anew. */
+  const lost = (error: unknown, { engine }: Connection): Unavailable => {
+    connecting = undefined;
+    return whyNot(error, engine.endpoint);
+  };
+
   return {
     name,
     async probe(): Promise<Probe> {
@@ -55,7 +69,9 @@ export function docker(options: DockerOptions = {}): Runtime {
       try {
         await lookInto(connection, await inspectImage(connection.engine, settings.image));
       } catch (error) {
-        if (!isSandboxError(error)) throw error;
+        if (!isSandboxError(error)) return lost(error, connection);
+        // A setting that makes no sense is not an engine that is missing: no fallback may hide it.
+        if (error.code === 'CONFIG_INVALID') throw error;
         return { available: false, reason: error.message, fix: error.hint };
       }
       return {
@@ -69,7 +85,11 @@ export function docker(options: DockerOptions = {}): Runtime {
       if ('reason' in connection) throw unavailableError(name, connection);
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
       swept ??= sweepEngine(connection.engine).catch(() => {});
-      const image = await inspectImage(connection.engine, imageFor(spec.languages, settings));
+      const image = await inspectImage(connection.engine, imageFor(spec.languages, settings)).catch(
+        (error: unknown) => {
+          throw isSandboxError(error) ? error : unavailableError(name, lost(error, connection));
+        },
+      );
       const [content] = await Promise.all([lookInto(connection, image), swept]);
       return createGuest({ connection, spec, image, content, settings });
     },
@@ -198,7 +218,9 @@ async function createGuest(parts: {
       cores: connection.info.NCPU,
       ...(settings.runtime === undefined ? {} : { runtime: settings.runtime }),
       processesBy: capabilities.limits.processes === 'rlimit' ? 'rlimit' : 'cgroup',
-      securityOpt: settings.securityOpt,
+      securityOpt: await securityOptions(connection, settings),
+      sysctls: sysctls(connection, spec.policy),
+      isPodman: connection.isPodman,
     },
   });
 }

@@ -31,6 +31,9 @@ export function parseListing(output: Uint8Array, folder: string): FileEntry[] {
 const OF_LETTER: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'directory', l: 'symlink' };
 
 /** By the kind in a mode (inode(7)). */
-function ofMode(mode: number): FileEntry['type'] | undefined {
-  return OF_LETTER[{ 16807: 'f', 9604: 'd', 21609: 'l' }[mode & 0o170000] ?? ''];
+function ofMode(mode: number): FileEntry['type'] {
+  const kind = mode & 0o170000;
+  if (kind === 0o100000) return 'file';
+  if (kind === 0o040000) return 'directory';
+  return kind === 0o120000 ? 'symlink' : 'other';
 }

@@ -9,6 +9,7 @@ import {
   type ContainerState,
   createContainer,
   inspectContainer,
+  ranOutOfMemory,
   removeContainer,
   signalContainer,
   startContainer,
@@ -81,6 +82,7 @@ export class ProgramContainer {
     const { stdout, stderr } = this.#output;
     const first = await stdout.line(MAX_FIRST_LINE);
     if (first !== STARTED) throw await this.#notStarted();
+    this.#output.holdBack();
     let killed = false;
     return {
       ...(stdin === 'stream' ? { stdin: this.#input() } : {}),
@@ -116,12 +118,14 @@ export class ProgramContainer {
     if (state.Error !== '') throw containerFailed(new Error(state.Error));
     // The engine hands over what is left only now, and closes the connection after it.
     await this.#output.drained(READER_PATIENCE_MS);
-    const { ExitCode: code, OOMKilled } = state;
-    return {
-      code,
-      outOfMemory: OOMKilled && code === KILLED && !wasKilled(),
-      ...(OOMKilled ? { oomKills: 1 } : {}),
-    };
+    const code = state.ExitCode;
+    const mayBeMemory = code === KILLED && !wasKilled();
+    const memory = mayBeMemory
+      ? await ranOutOfMemory(this.#engine, this.#id, state).catch((error: unknown) => {
+          throw containerFailed(error);
+        })
+      : state.OOMKilled;
+    return { code, outOfMemory: mayBeMemory && memory, ...(memory ? { oomKills: 1 } : {}) };
   }
 
   /** A kill that does not end it must not go unnoticed. */

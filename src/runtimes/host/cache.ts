@@ -32,6 +32,10 @@ export async function writeCached(kind: string, key: unknown, parts: readonly st
 
 function fileFor(kind: string, key: unknown): string {
   const hash = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32);
-  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  return join(base, 'glovebox', kind, `${hash}.json`);
+  return join(cacheFolder(kind), `${hash}.json`);
+}
+
+/** The user's folder for what can be made again; it need not exist. */
+export function cacheFolder(kind: string): string {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'glovebox', kind);
 }
