@@ -1,5 +1,6 @@
 /** The runtimes under test, in one list: every suite that runs on all of them takes them from here. */
 import type { IsolationLevel } from '../../src/policy/isolation.ts';
+import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from '../../src/runtimes/docker/settings.ts';
 import type { InterpreterSettings } from '../../src/runtimes/host/interpreters.ts';
 import { loadRuntime, type RuntimeOptions } from '../../src/runtimes/registry.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
@@ -19,22 +20,21 @@ export const RUNTIMES_UNDER_TEST: readonly RuntimeUnderTest[] = [
   underTest('bubblewrap', 'bubblewrap', 'namespace', 'bubblewrap'),
   underTest('local with namespaces', 'local', 'namespace', 'local', { localIsolation: 'namespace' }),
   underTest('local as a plain process', 'local', 'process', 'local', { localIsolation: 'none' }),
-  underTest('docker', 'docker', 'container', 'docker'),
+  underTest('docker', 'docker', 'container', 'docker', { docker: container() }),
   underTest('gvisor', 'gvisor', 'kernel', 'gvisor'),
-  underTest('docker with runsc', 'docker-runsc', 'kernel', 'docker', { docker: { runtime: 'runsc' } }),
+  underTest('docker with runsc', 'docker-runsc', 'kernel', 'docker', {
+    docker: { ...container(), runtime: 'runsc' },
+  }),
 ];
-
-/** What a runtime takes from the settings; `docker` as the engine's own options say it. */
-type Options = RuntimeOptions & { readonly docker?: { readonly runtime?: string } };
 
 function underTest(
   name: string,
   requiredAs: string,
   isolation: IsolationLevel,
   runtime: string,
-  options: Options = {},
+  options: RuntimeOptions = {},
 ): RuntimeUnderTest {
-  const all: Options = { interpreters: interpreters(), ...options };
+  const all = { interpreters: interpreters(), ...options };
   return { name, requiredAs, isolation, load: () => loadRuntime(runtime, all) };
 }
 
@@ -46,4 +46,10 @@ function interpreters(): InterpreterSettings {
     ...(javascript === undefined ? {} : { javascript }),
     ...(shell === undefined ? {} : { shell }),
   };
+}
+
+/** Containers as they are where nobody set anything but, perhaps, their image. */
+function container(): DockerSettings {
+  const { DOCKER_IMAGE: image } = process.env;
+  return { ...DEFAULT_DOCKER_SETTINGS, ...(image === undefined ? {} : { image }) };
 }
