@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll } from 'vitest';
 import { createSandbox, type LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import type { ExecuteOptions, PolicyOptions } from '../../src/operations/options.ts';
+import { isAtLeast } from '../../src/policy/isolation.ts';
 import type { ExecutionResult } from '../../src/result/result.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import { local } from '../../src/runtimes/local/index.ts';
@@ -34,6 +35,16 @@ export const HELD_WITHOUT_CGROUPS: readonly Target[] = await ifAvailable('bubble
 export const PLAIN_WITHOUT_CGROUPS: Target = one(
   await ifAvailable('a plain process without cgroups', () => local({ isolation: 'none', cgroups: null })),
 );
+
+/** Programs are processes of this host's kernel: it can look at them, and what they ask is asked of it. */
+export function sharesTheKernel({ capabilities }: Target): boolean {
+  return !isAtLeast(capabilities.isolation, 'kernel');
+}
+
+/** The sandbox holds nothing but what we put there, where an engine adds things of its own. */
+export function isAllOurs({ capabilities }: Target): boolean {
+  return capabilities.isolation === 'namespace';
+}
 
 export const AS_ROOT = process.getuid?.() === 0;
 

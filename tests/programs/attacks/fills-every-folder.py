@@ -2,8 +2,8 @@ def fill(path):
     with open(path, 'wb') as file:
         while True: file.write(b'x' * (1 << 20)); file.flush()
 answers = {}
-answers['fallocate'] = attempt(lambda: os.posix_fallocate(os.open('/workspace/a', os.O_RDWR | os.O_CREAT), 0, 12 << 20))
-answers['second'] = attempt(lambda: os.posix_fallocate(os.open('/tmp/b', os.O_RDWR | os.O_CREAT), 0, 12 << 20))
+answers['fallocate'] = attempt(lambda: os.posix_fallocate(os.open('/workspace/a', os.O_RDWR | os.O_CREAT), 0, 10 << 20))
+answers['second'] = attempt(lambda: os.posix_fallocate(os.open('/tmp/b', os.O_RDWR | os.O_CREAT), 0, 10 << 20))
 answers['fill'] = attempt(lambda: fill('/dev/shm/c'))
 answers['elsewhere'] = [path for path in ('/', '/dev', '/etc', '/root', '/run', '/var', '/usr') if attempt(lambda: open(path + '/x', 'w')) == 'ok']
 import signal

@@ -7,10 +7,14 @@ for top in ('/proc/sys', '/sys', '/proc/irq', '/proc/bus', '/proc/fs', '/proc/ac
                 writable.append(os.path.join(folder, name))
             except OSError: pass
 for name in ('sysrq-trigger', 'kcore', 'kmsg', 'kallsyms', 'timer_list', 'mtrr'):
-    if attempt(lambda: os.close(os.open('/proc/' + name, os.O_WRONLY))) == 'ok': writable.append(name)
+    path = '/proc/' + name
+    # Some engines put the null device in their place.
+    if os.path.exists(path) and os.stat(path).st_rdev == os.stat('/dev/null').st_rdev: continue
+    if attempt(lambda: os.close(os.open(path, os.O_WRONLY))) == 'ok': writable.append(name)
 def write(path, text):
     with open(path, 'w') as file: file.write(text)
-print(json.dumps({'writable': writable, 'cgroup files': [line for line in open('/proc/self/mounts') if ' cgroup' in line],
+cgroups = [line for line in open('/proc/self/mounts') if line.split()[2].startswith('cgroup')]
+print(json.dumps({'writable': writable, 'cgroup files': cgroups, 'writable cgroup files': [line for line in cgroups if 'rw' in line.split()[3].split(',')],
   'oom lower': attempt(lambda: write('/proc/self/oom_score_adj', '-500')), 'oom of 1': attempt(lambda: write('/proc/1/oom_score_adj', '-500')),
   'uid_map': attempt(lambda: write('/proc/self/uid_map', '0 0 1')), 'gid_map': attempt(lambda: write('/proc/1/gid_map', '0 0 1')), 'setgroups': attempt(lambda: write('/proc/self/setgroups', 'allow')),
   'loginuid': attempt(lambda: write('/proc/self/loginuid', '0')), 'attr': attempt(lambda: write('/proc/self/attr/current', 'unconfined')),
