@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findLanguage } from '../../src/languages/index.ts';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { describeMissing } from '../support/targets.ts';
 import { ALL, answer, HELD, open, probe, scratch } from './support.ts';
 
 /** What a program of ours may find without anybody having set it for the program. */
@@ -295,3 +296,5 @@ console.log(JSON.stringify(said));
     rmSync(folder, { recursive: true, force: true });
   });
 });
+
+describeMissing('environment');

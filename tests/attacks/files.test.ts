@@ -17,8 +17,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
+import { isAtLeast } from '../../src/policy/isolation.ts';
 import { removeTree } from '../../src/runtimes/host/removeTree.ts';
-import { ALL, AS_ROOT, open, PRELUDE, scratch, whileRunning } from './support.ts';
+import { describeMissing } from '../support/targets.ts';
+import { ALL, AS_ROOT, open, PRELUDE, program, scratch, whileRunning } from './support.ts';
 
 const SECRET = `canary-${randomUUID()}`;
 
@@ -51,18 +53,7 @@ describe.each(ALL)('file API: $name', (target) => {
     sandbox = await open(target);
     const made = await sandbox.execute(
       `${PRELUDE}
-host = os.environ['HOST_FOLDER']
-os.makedirs('real/inner'); open('real/inner/file', 'w').write('inside')
-for name, to in {'link': host, 'link-file': host + '/secret', 'root': '/', 'etc': '/etc', 'up': '..', 'up2': '../..', 'self': 'self', 'dangling': '/nowhere', 'to-real': 'real',
-                 'proc': '/proc/self/root', 'fd': '/proc/self/fd', 'cwd': '/proc/self/cwd', 'dangling-host': host + '/new', 'real/back': '../real', 'real/inner/out': host}.items():
-    os.symlink(to, name)
-os.mkfifo('fifo'); s = socket.socket(socket.AF_UNIX); s.bind('socket')
-os.mkdir('directory')
-import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-with open('sparse', 'wb') as file: file.truncate(200 << 20)
-open('small', 'w').write('small')
-os.mkdir('closed'); open('closed/file', 'w').write('x'); os.chmod('closed', 0)
-print('made')`,
+${program('makes-links-to-the-host.py')}`,
       { env: { HOST_FOLDER: host } },
     );
     expect(made.stdout, made.stderr).toBe('made\n');
@@ -290,25 +281,11 @@ for name in (b'new\\nline', b'\\xff', b'\\\\xff', b'a\\xc0\\xafb', b'..x', b'...
     await using racing = await open(target);
     const result = await whileRunning(
       racing,
-      `
-import threading
-host = os.environ['HOST_FOLDER']
-os.makedirs('dir/folder'); open('dir/secret', 'w').write('inside'); open('dir/folder/secret', 'w').write('inside')
-os.symlink(host, 'evil')
-open('file', 'w').write('inside'); os.symlink(host + '/secret', 'evil-file')
-flips = 0
-def exchange(a, b): return libc.syscall(316, -100, a, -100, b, 2)
-def flip():
-    global flips
-    while True:
-        exchange(b'dir', b'evil'); exchange(b'file', b'evil-file'); flips += 1
-threading.Thread(target=flip, daemon=True).start()
-def report():
-    while True: open('flips', 'w').write(str(flips)); time.sleep(0.05)
-threading.Thread(target=report, daemon=True).start()
-while flips < 100: time.sleep(0.001)`,
+      program('swaps-folders-and-links.py'),
       async () => {
-        for (let turn = 0; turn < 1000; turn++) {
+        // Where each of them is a message to an engine, as many as fit into the program's time.
+        const end = isAtLeast(target.capabilities.isolation, 'container') ? Date.now() + 20_000 : Infinity;
+        for (let turn = 0; turn < 1000 && Date.now() < end; turn++) {
           const tries = await Promise.all([
             said(racing.readFile('dir/secret')),
             said(racing.readFile('dir/folder/secret')),
@@ -334,9 +311,10 @@ while flips < 100: time.sleep(0.001)`,
     expect(leaked).toEqual([]);
     hostIsUntouched();
     // Control: the race was real, both faces were met.
-    expect(inside).toBeGreaterThan(100);
-    expect(refused).toBeGreaterThan(100);
-  });
+    const often = isAtLeast(target.capabilities.isolation, 'container') ? 20 : 100;
+    expect(inside).toBeGreaterThan(often);
+    expect(refused).toBeGreaterThan(often);
+  }, 120_000);
 
   it('26. what the toolkit puts into the workspace is not left half-done, and its names are its own', async () => {
     await using fresh = await open(target);
@@ -358,24 +336,9 @@ describe('removing a tree that somebody else changes', () => {
       const base = mkdtempSync(join(tmpdir(), 'attack-race-'));
       chmodSync(base, 0o777);
       symlinkSync(victim, join(base, 'link'));
-      const racer = spawn(
-        'python3',
-        [
-          '-c',
-          `import ctypes, os, sys
-libc = ctypes.CDLL(None)
-os.chdir(sys.argv[1])
-print('ready', flush=True)
-while True:
-    try: os.mkdir('folder/sub')
-    except OSError: pass
-    libc.syscall(316, -100, b'folder/sub', -100, b'link', 2)
-    try: os.mkdir('folder')
-    except OSError: pass`,
-          base,
-        ],
-        { stdio: ['ignore', 'pipe', 'ignore'] },
-      );
+      const racer = spawn('python3', ['-c', program('swaps-a-folder-for-a-link.py'), base], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
       try {
         await event(racer.stdout, 'data');
         for (let turn = 0; turn < 1500 && (statSync(victim).mode & 0o777) === 0o755; turn++) {
@@ -391,3 +354,5 @@ while True:
     },
   );
 });
+
+describeMissing('file API');

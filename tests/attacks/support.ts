@@ -1,51 +1,49 @@
 /** What the attack tests share: the runtimes under attack, and how to start a probe in one of them. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll } from 'vitest';
 import { createSandbox, type LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import type { ExecuteOptions, PolicyOptions } from '../../src/operations/options.ts';
+import { isAtLeast } from '../../src/policy/isolation.ts';
 import type { ExecutionResult } from '../../src/result/result.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import { local } from '../../src/runtimes/local/index.ts';
-import type { Capabilities, Runtime } from '../../src/runtimes/runtime.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
+import { TARGETS, type Target } from '../support/targets.ts';
+import { type Traces, tracesOf } from '../support/traces.ts';
 
-export interface Target {
-  readonly name: string;
-  readonly runtime: Runtime;
-  readonly capabilities: Capabilities;
-}
-
-/** The runtimes that must hold hostile code; none where this machine cannot make namespaces. */
-export const HELD: readonly Target[] = await available([
-  ['bubblewrap', bubblewrap()],
-  ['local with namespaces', local({ isolation: 'namespace' })],
-]);
+/** The runtimes that must hold hostile code; none where this machine can make no isolation at all. */
+export const HELD: readonly Target[] = TARGETS.filter(
+  ({ capabilities }) => capabilities.isolation !== 'process',
+);
 
 /** The runtime that holds nothing: the positive control of most attacks, and bound by the promises for all. */
-export const PLAIN: Target = one(
-  await available([['local as a plain process', local({ isolation: 'none' })]]),
-);
+export const PLAIN: Target = one(TARGETS.filter(({ capabilities }) => capabilities.isolation === 'process'));
 
 export const ALL: readonly Target[] = [...HELD, PLAIN];
 
-/** The same code without cgroups, as for an ordinary user of a machine that delegates none. */
-export const HELD_WITHOUT_CGROUPS: readonly Target[] = await available([
-  ['bubblewrap without cgroups', bubblewrap({ cgroups: null })],
-]);
+/** One of each kind, for what takes long: namespaces are the same code under either name. */
+export const EACH_KIND: readonly Target[] = ALL.filter(({ name }) => name !== 'local with namespaces');
 
-export const PLAIN_WITHOUT_CGROUPS: Target = one(
-  await available([['a plain process without cgroups', local({ isolation: 'none', cgroups: null })]]),
+/** The same code without cgroups, as for an ordinary user of a machine that delegates none. */
+export const HELD_WITHOUT_CGROUPS: readonly Target[] = await ifAvailable('bubblewrap without cgroups', () =>
+  bubblewrap({ cgroups: null }),
 );
 
-/** Printed in the title of what is skipped; empty when nothing is. */
-export const SKIPPED = HELD.length > 0 ? '' : ' (skipped: no namespaces can be made here)';
+export const PLAIN_WITHOUT_CGROUPS: Target = one(
+  await ifAvailable('a plain process without cgroups', () => local({ isolation: 'none', cgroups: null })),
+);
 
-if (HELD.length === 0 && (process.env['REQUIRED_RUNTIMES'] ?? '').includes('bubblewrap')) {
-  const probe = await bubblewrap().probe();
-  throw new Error(`REQUIRED_RUNTIMES names bubblewrap, which does not work here: ${JSON.stringify(probe)}`);
+/** Programs are processes of this host's kernel: it can look at them, and what they ask is asked of it. */
+export function sharesTheKernel({ capabilities }: Target): boolean {
+  return !isAtLeast(capabilities.isolation, 'kernel');
+}
+
+/** The sandbox holds nothing but what we put there, where an engine adds things of its own. */
+export function isAllOurs({ capabilities }: Target): boolean {
+  return capabilities.isolation === 'namespace';
 }
 
 export const AS_ROOT = process.getuid?.() === 0;
@@ -54,13 +52,11 @@ export const AS_ROOT = process.getuid?.() === 0;
 export const scratch = mkdtempSync(join(tmpdir(), 'attack-test-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-async function available(runtimes: readonly [string, Runtime][]): Promise<Target[]> {
-  const targets: Target[] = [];
-  for (const [name, runtime] of runtimes) {
-    const probe = await runtime.probe();
-    if (probe.available) targets.push({ name, runtime, capabilities: probe.capabilities });
-  }
-  return targets;
+async function ifAvailable(name: string, make: () => Runtime): Promise<Target[]> {
+  const runtime = make();
+  const probe = await runtime.probe();
+  if (!probe.available) return [];
+  return [{ name, runtime, capabilities: probe.capabilities, loadAgain: async () => make() }];
 }
 
 function one(targets: readonly Target[]): Target {
@@ -99,46 +95,13 @@ export function answer<T = Record<string, unknown>>(result: ExecutionResult): T 
   }
 }
 
+/** A hostile program, as its file in tests/programs/attacks has it. */
+export function program(file: string): string {
+  return readFileSync(join(import.meta.dirname, '../programs/attacks', file), 'utf8');
+}
+
 /** Python for probes: what an attempt gives (`ok`, or the name of the error), and system calls by number. */
-export const PRELUDE = `
-import ctypes, errno, json, os, platform, socket, struct, sys, time
-libc = ctypes.CDLL(None, use_errno=True)
-libc.syscall.restype = ctypes.c_long
-def name_of(number):
-    return errno.errorcode.get(number, str(number))
-def attempt(action):
-    try:
-        action()
-        return 'ok'
-    except OSError as error:
-        return name_of(error.errno)
-    except Exception as error:
-        return type(error).__name__
-def syscall(number, *arguments):
-    ctypes.set_errno(0)
-    result = libc.syscall(number, *arguments)
-    return 'ok' if result >= 0 else name_of(ctypes.get_errno())
-def call(function, *arguments):
-    ctypes.set_errno(0)
-    result = function(*arguments)
-    return 'ok' if result >= 0 else name_of(ctypes.get_errno())
-def in_child(action):
-    "The answer of an action that a refusal may kill."
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, str(action()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    said = b''
-    while chunk := os.read(reading, 65536):
-        said += chunk
-    os.close(reading)
-    _, status = os.waitpid(pid, 0)
-    return f'signal {os.WTERMSIG(status)}' if os.WIFSIGNALED(status) else said.decode()
-`;
+export const PRELUDE = program('prelude.py');
 
 /** Runs a probe that prints JSON, in Python. */
 export async function probe<T = Record<string, unknown>>(
@@ -152,59 +115,8 @@ export async function probe<T = Record<string, unknown>>(
 }
 
 /** What of ours exists on the host right now: a later look must find no more. */
-export function traces(): { folders: string[]; cgroups: string[]; mounts: string[] } {
-  const mine = (name: string): boolean =>
-    name.startsWith('glovebox-') && name.split('-').includes(String(process.pid));
-  const cgroups: string[] = [];
-  for (const mount of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
-    const [before = '', after = ''] = mount.split(' - ');
-    if (!/^cgroup/.test(after)) continue;
-    const root = before.split(' ')[4] ?? '';
-    if (!existsSync(root)) continue;
-    const found = execFileSync('find', [
-      root,
-      '-maxdepth',
-      '8',
-      '-type',
-      'd',
-      '-name',
-      `glovebox-*${process.pid}-*`,
-    ]);
-    cgroups.push(...found.toString().split('\n').filter(Boolean));
-  }
-  return {
-    folders: [tmpdir(), '/dev/shm'].filter(existsSync).flatMap((folder) => readdirSync(folder).filter(mine)),
-    cgroups,
-    mounts: readFileSync('/proc/self/mountinfo', 'utf8')
-      .split('\n')
-      .filter((line) => / - tmpfs glovebox /.test(line)),
-  };
-}
-
-/** Processes of the host whose environment or command line holds the text; zombies have neither. */
-export function processesWith(text: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) =>
-      ['environ', 'cmdline'].some((file) => {
-        try {
-          return readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(text);
-        } catch {
-          // Gone, or another user's: not one that this test started.
-          return false;
-        }
-      }),
-    )
-    .map(Number);
-}
-
-/** Waits for something that happens by itself soon; says what it was when it does not. */
-export async function eventually(what: string, holds: () => boolean, deadlineMs = 5000): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`Not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+export function traces(): Traces {
+  return tracesOf(process.pid);
 }
 
 /** Runs a program that says `ready` and then waits for its input to end (both are added where it does not); meanwhile `look` looks. */

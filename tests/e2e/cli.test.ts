@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { processesWith } from '../support/traces.ts';
 import { MAIN, REPOSITORY } from './support/build.ts';
 import { useCommand } from './support/command.ts';
 import { describeWith } from './support/needs.ts';
-import { processesWith } from './support/traces.ts';
 
 const glovebox = useCommand();
 
@@ -52,7 +52,7 @@ describe('the exit status', () => {
     process.kill(-running.pid, 'SIGINT');
     const { status, stdout } = await running.finished;
     expect({ status, stdout }).toEqual({ status: 130, stdout: 'ready\n' });
-    expect(processesWith(nonce)).toEqual(new Map());
+    expect(processesWith(nonce)).toEqual([]);
   });
 });
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, getSandbox } from '../../src/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { ensureBuilt, REPOSITORY } from './support/build.ts';
-import { eventually } from './support/eventually.ts';
 import { describeWith, type Need } from './support/needs.ts';
 
 /** A sandbox that nobody has run anything in yet has a process that waits to become its first program. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { cgroupsOf, foldersIn, type HostProcess, mountsOf, processesWith } from '../support/traces.ts';
 import { type Running, useCommand } from './support/command.ts';
-import { eventually } from './support/eventually.ts';
 import { describeWith, type Need } from './support/needs.ts';
-import { cgroupsOf, foldersIn, mountsOfOurs, processesWith } from './support/traces.ts';
 
 const glovebox = useCommand();
 
@@ -20,20 +20,20 @@ time.sleep(600)
 `;
 
 interface Traces {
-  readonly processes: ReadonlyMap<number, string>;
+  readonly processes: readonly HostProcess[];
   readonly folders: readonly string[];
   readonly cgroups: readonly string[];
   readonly mounts: readonly string[];
 }
 
-const NOTHING: Traces = { processes: new Map(), folders: [], cgroups: [], mounts: [] };
+const NOTHING: Traces = { processes: [], folders: [], cgroups: [], mounts: [] };
 
 function tracesOf(pid: number, nonce: string): Traces {
   return {
     processes: processesWith(nonce),
     folders: foldersIn(glovebox.temporary),
     cgroups: cgroupsOf(pid),
-    mounts: mountsOfOurs(),
+    mounts: mountsOf(pid),
   };
 }
 
@@ -52,7 +52,7 @@ for (const [way, needs, env] of WAYS) {
       const running = await glovebox.start(['run', '-c', code, '--', nonce], { env, stdin: 'open' });
       await running.prints('ready');
       const during = tracesOf(running.pid, nonce);
-      expect(during.processes.size).toBeGreaterThan(1);
+      expect(during.processes.length).toBeGreaterThan(1);
       if (env['SANDBOX_LOCAL_ISOLATION'] === 'none') {
         expect(during.folders).toHaveLength(1);
         expect(during.cgroups).not.toEqual([]);
@@ -90,7 +90,7 @@ for (const [way, needs, env] of WAYS) {
       expect((await finished).signal).toBe('SIGKILL');
       const { status } = await glovebox.run(['prune'], { env });
       expect(status).toBe(0);
-      await eventually('what was killed is gone', () => processesWith(nonce).size === 0);
+      await eventually('what was killed is gone', () => processesWith(nonce).length === 0);
       expect(tracesOf(pid, nonce)).toEqual(NOTHING);
     });
   });
@@ -105,8 +105,8 @@ describeWith(['bubblewrap'], 'a program in namespaces whose command is killed', 
     await running.prints('ready');
     process.kill(running.pid, 'SIGKILL');
     await running.finished;
-    await eventually('every process of the program is gone', () => processesWith(nonce).size === 0);
-    expect({ folders: foldersIn(glovebox.temporary), mounts: mountsOfOurs() }).toEqual({
+    await eventually('every process of the program is gone', () => processesWith(nonce).length === 0);
+    expect({ folders: foldersIn(glovebox.temporary), mounts: mountsOf(running.pid) }).toEqual({
       folders: [],
       mounts: [],
     });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { afterEach, beforeEach } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { ensureBuilt, MAIN } from './build.ts';
-import { eventually } from './eventually.ts';
 
 export interface Invocation {
   /** Added to the clean environment. */

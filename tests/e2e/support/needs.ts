@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
-import { cgroupFolders } from './traces.ts';
+import { cgroupFolders } from '../../support/traces.ts';
 
 /** What a test can ask of the machine; each answers why not, by other means than the sources under test. */
 const NEEDS = {

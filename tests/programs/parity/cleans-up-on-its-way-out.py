@@ -1,0 +1,7 @@
+import atexit
+
+atexit.register(print, "last")
+try:
+    raise SystemExit(2)
+finally:
+    print("first")

@@ -1,0 +1,5 @@
+trap 'echo "trap after $?"' EXIT
+set -euo pipefail
+echo before
+false | true
+echo never

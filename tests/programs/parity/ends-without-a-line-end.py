@@ -1,0 +1,2 @@
+print("no line end")
+print("after it")

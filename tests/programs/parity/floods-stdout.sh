@@ -1,0 +1,1 @@
+yes 'the same line' | head -n 100000

@@ -1,0 +1,5 @@
+print("first")
+if True:
+    print("""a
+b""")
+print("last")

@@ -1,0 +1,2 @@
+print("never")
+print("café")

@@ -1,0 +1,2 @@
+(sleep 60; echo never) &
+echo done

@@ -1,0 +1,3 @@
+pwd
+echo "$0" "$HOME" "$TMPDIR"
+ls -A

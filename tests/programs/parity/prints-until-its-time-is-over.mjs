@@ -1,0 +1,2 @@
+process.stdout.write('first\n');
+for (;;);

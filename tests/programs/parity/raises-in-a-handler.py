@@ -1,0 +1,8 @@
+class Broken(Exception):
+    pass
+
+
+try:
+    {}["missing"]
+except KeyError as error:
+    raise Broken("with a cause: ü €") from error

@@ -1,0 +1,5 @@
+def down(depth):
+    return down(depth + 1)
+
+
+down(0)

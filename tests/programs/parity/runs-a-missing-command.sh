@@ -1,0 +1,3 @@
+no-such-command
+echo "status $?"
+/etc/passwd

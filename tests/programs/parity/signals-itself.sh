@@ -1,0 +1,3 @@
+echo before
+kill -s "$1" $$
+sleep 30

@@ -1,0 +1,4 @@
+print("taking", flush=True)
+taken = []
+while True:
+    taken.append(b"x" * (1 << 20))

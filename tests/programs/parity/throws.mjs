@@ -1,0 +1,5 @@
+function inner() {
+  throw new TypeError('on purpose: ü €');
+}
+console.log('before');
+inner();
