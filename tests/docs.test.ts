@@ -37,9 +37,9 @@ function wrongIn(pattern: RegExp, isWrong: (found: string, document: string) => 
 
 describe('the documents', () => {
   it('link only to what is there', () => {
-    const wrong = wrongIn(/\]\((?!https?:|#)([^)\s]+)\)/g, (link, document) => {
+    const wrong = wrongIn(/\]\((?!https?:)([^)\s]+)\)/g, (link, document) => {
       const [path = '', anchor] = link.split('#');
-      const target = join(dirname(join(ROOT, document)), path);
+      const target = path === '' ? join(ROOT, document) : join(dirname(join(ROOT, document)), path);
       if (!existsSync(target)) return true;
       return anchor !== undefined && !anchorsOf(readFileSync(target, 'utf8')).includes(anchor);
     });
@@ -120,6 +120,23 @@ describe('README.md', () => {
   );
 });
 
+describe('docs/troubleshooting.md', () => {
+  it('quotes messages as the sources have them', () => {
+    // A literal that goes on in the next line, the quotes in it, and a value in it.
+    const said = sources.map((source) =>
+      source
+        .replace(/' \+\s+'/g, '')
+        .replace(/\\'/g, "'")
+        .replace(/\$\{.*?\}/g, '…'),
+    );
+    const quoted = [
+      ...read('docs/troubleshooting.md').matchAll(/^```text message\n([\s\S]*?)^```$/gm),
+    ].flatMap(([, block = '']) => block.trim().split('\n'));
+    const unsaid = quoted.filter((line) => !said.some((source) => source.includes(line)));
+    expect({ found: quoted.length > 10, unsaid }).toEqual({ found: true, unsaid: [] });
+  });
+});
+
 describe('docs/errors.md', () => {
   it('has each code that is thrown, and no other', () => {
     const thrown = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) =>
@@ -177,7 +194,7 @@ function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
-      .replace(/[^\w\s-]/g, '')
+      .replace(/[^\p{L}\p{N}_\s-]/gu, '')
       .trim()
       .replace(/\s/g, '-'),
   );
