@@ -7,12 +7,12 @@ import { SandboxError } from '../../errors.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { cacheFolder } from '../host/cache.ts';
 import type { Connection } from './connect.ts';
-import { dockerSeccompProfile } from './seccomp/profile.ts';
+import { dockerSeccompProfile, profileForOwnKernel } from './seccomp/profile.ts';
 import type { DockerSettings } from './settings.ts';
 
 /** What goes into `HostConfig.SecurityOpt`. Throws `CONFIG_INVALID` for a seccomp profile that is none. */
 export async function securityOptions(
-  connection: Pick<Connection, 'info' | 'isPodman' | 'name'>,
+  connection: Pick<Connection, 'info' | 'isPodman' | 'name' | 'ownKernel'>,
   { seccompProfile, securityOpt }: DockerSettings,
 ): Promise<string[]> {
   const profile = seccompProfile === undefined ? ownProfile(connection) : await readProfile(seccompProfile);
@@ -22,9 +22,12 @@ export async function securityOptions(
 }
 
 /** By the engine's architecture, which need not be that of this machine. */
-function ownProfile({ info, name }: Pick<Connection, 'info' | 'name'>): string {
+function ownProfile({ info, name, ownKernel }: Pick<Connection, 'info' | 'name' | 'ownKernel'>): string {
   const architecture = ARCHITECTURES[info.Architecture ?? 'x86_64'];
-  if (architecture !== undefined) return JSON.stringify(dockerSeccompProfile(architecture));
+  if (architecture !== undefined) {
+    const profile = dockerSeccompProfile(architecture);
+    return JSON.stringify(ownKernel ? profileForOwnKernel(profile) : profile);
+  }
   throw new SandboxError(
     'POLICY_NOT_ENFORCEABLE',
     `There is no seccomp profile for ${info.Architecture}, which this ${name} runs on.`,

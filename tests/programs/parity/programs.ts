@@ -155,8 +155,8 @@ export const PARITY_PROGRAMS: readonly ParityProgram[] = [
       outcome: 'exited',
       exitCode: 0,
       truncated: true,
-      stdout: between('line 000000\n', 'line 199999\n'),
-      stdoutBytes: 2_400_000,
+      stdout: between('line 000000\n', 'line 019999\n'),
+      stdoutBytes: 240_000,
     },
   },
   {

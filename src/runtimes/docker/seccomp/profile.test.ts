@@ -6,7 +6,7 @@ import { SAMPLES } from '../../../../tests/seccomp/samples.ts';
 import { RULES, seccompFilter } from '../../host/seccomp/filter.ts';
 import { ABIS, SYSCALLS, type SyscallName } from '../../host/seccomp/syscalls.ts';
 import { ALLOWED, UNAVAILABLE } from './calls.ts';
-import { dockerSeccompProfile } from './profile.ts';
+import { dockerSeccompProfile, profileForOwnKernel } from './profile.ts';
 
 const [EPERM, ENOSYS] = [1, 38];
 const HEADERS = {
@@ -132,4 +132,19 @@ it('refuses more than the floor only as missing, and only this', () => {
 it('keeps each group in order', () => {
   const lists = [...ALLOWED, ...UNAVAILABLE].flatMap(({ names, onlyX64 = [] }) => [names, onlyX64]);
   expect(lists).toEqual(lists.map((list) => [...new Set(list)].sort()));
+});
+
+describe('the profile for a kernel in user space', () => {
+  it('leaves to that kernel what it would have to call missing, and refuses the rest alike', () => {
+    const profile = dockerSeccompProfile('x64');
+    const own = profileForOwnKernel(profile);
+    const missing = profile.syscalls.flatMap((rule) => (rule.action === 'SCMP_ACT_ERRNO' ? rule.names : []));
+    expect(missing).toContain('clone3');
+    const allowed = own.syscalls.flatMap((rule) =>
+      rule.action === 'SCMP_ACT_ALLOW' && !rule.args ? rule.names : [],
+    );
+    expect(allowed).toEqual(expect.arrayContaining(missing));
+    expect(allowed).not.toEqual(expect.arrayContaining(['mount']));
+    expect(own.syscalls.every(({ action }) => action === 'SCMP_ACT_ALLOW')).toBe(true);
+  });
 });

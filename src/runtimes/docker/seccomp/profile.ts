@@ -48,6 +48,19 @@ export function dockerSeccompProfile(architecture: 'x64' | 'arm64'): DockerSecco
   };
 }
 
+/**
+ * The same for a kernel in user space, where a refusal is always EPERM (gVisor with `--oci-seccomp`): what is to be
+ * called missing, such as `clone3`, is left to that kernel, which has it or says itself that it has not. Pure.
+ */
+export function profileForOwnKernel(profile: DockerSeccompProfile): DockerSeccompProfile {
+  return {
+    ...profile,
+    syscalls: profile.syscalls.map((rule) =>
+      rule.action === 'SCMP_ACT_ERRNO' ? { names: rule.names, action: 'SCMP_ACT_ALLOW' } : rule,
+    ),
+  };
+}
+
 function allowedByArguments(
   names: readonly string[],
   unless: NonNullable<Rule['unless']>,
