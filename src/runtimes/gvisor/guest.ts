@@ -117,6 +117,8 @@ export class GvisorGuest extends StagedGuest {
           if (kernel !== undefined) sendSignal(kernel, 'SIGTERM');
           return;
         }
+        // unshare first: it would complain, in the program's own output, about the end of what it started.
+        launcher.child.kill('SIGKILL');
         sendIfRunning(init, 'SIGKILL');
       },
     };

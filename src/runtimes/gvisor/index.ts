@@ -104,7 +104,7 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
   }
   if (process.getuid?.() !== 0) {
     return unavailable(
-      'runsc makes sandboxes for root only.',
+      "Only root can use it: for anybody else runsc cannot give files to a program's user that is not root inside.",
       'Run as root, or use the runtime "bubblewrap".',
     );
   }
