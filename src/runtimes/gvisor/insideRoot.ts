@@ -16,8 +16,9 @@ export function statInside(root: Folder, path: string): Stats | undefined {
   try {
     let found = lstatSync(root.self);
     for (let name = left.shift(); name !== undefined; name = left.shift()) {
-      if (name === '' || name === '.') continue;
+      if (name === '') continue;
       if (!found.isDirectory()) return undefined;
+      if (name === '.') continue;
       if (name === '..') {
         way.pop()?.close();
         found = lstatSync(here().self);
