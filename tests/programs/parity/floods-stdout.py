@@ -1,2 +1,2 @@
-for number in range(200_000):
+for number in range(20_000):
     print(f"line {number:06}")
