@@ -28,6 +28,8 @@ why() {
     *'No space left'*) exit ${REFUSAL.full} ;;
     *'too long'*) exit ${REFUSAL.longName} ;;
     *'Permission denied'*|*'not permitted'*) exit ${REFUSAL.closed} ;;
+    # Somebody put something else in its place between two looks.
+    *'File exists'*|*'Not a directory'*|*'Is a directory'*|*'No such file'*) exit ${REFUSAL.belowFile} ;;
     *) printf '%s' "$1" >&2; exit 1 ;;
   esac
 }
