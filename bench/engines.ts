@@ -10,9 +10,11 @@ import { getSandbox } from '../src/index.ts';
 import { docker } from '../src/runtimes/docker/index.ts';
 import { dockerSeccompProfile } from '../src/runtimes/docker/seccomp/profile.ts';
 import { DEFAULT_DOCKER_SETTINGS } from '../src/runtimes/docker/settings.ts';
+import { gvisor } from '../src/runtimes/gvisor/index.ts';
 import { findInterpreter } from '../src/runtimes/host/interpreters.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
 import { bareSpawn, interleaved, type Row, type Subject } from './measure.ts';
+import { writeBundle } from './runscBundle.ts';
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: '20' } },
@@ -51,6 +53,18 @@ function ownCommandLine(runtime: string): Subject {
     ]);
 }
 
+/** What `runsc` takes by itself for a program in a bundle. */
+function ownBundle(): Subject {
+  const bundle = join(folder, 'bundle');
+  writeBundle(bundle, ['/usr/bin/python3', '-u', '-B', '-c', PROGRAM]);
+  let number = 0;
+  return () => {
+    number++;
+    const state = ['--root', join(folder, 'state'), '--network=none'];
+    return bareSpawn('runsc', [...state, 'run', '-bundle', bundle, `bench${process.pid}x${number}`]);
+  };
+}
+
 function sandboxed(runtime: Runtime): Subject {
   const sandbox = getSandbox({ runtime });
   return async () => {
@@ -67,7 +81,7 @@ interface Pair {
   readonly atMostMs: number;
 }
 
-const pairs: readonly Pair[] = [
+const pairs: Pair[] = [
   {
     name: 'docker',
     runtime: docker(),
@@ -81,6 +95,15 @@ const pairs: readonly Pair[] = [
     atMostMs: 2000,
   },
 ];
+
+if (process.getuid?.() === 0) {
+  pairs.push({
+    name: 'gvisor',
+    runtime: gvisor({ interpreters: { python: '/usr/bin/python3' } }),
+    own: { name: 'runsc run', start: ownBundle() },
+    atMostMs: 1000,
+  });
+}
 
 const BARE = 'bare python3 -c';
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { whatHolds } from '../scripts/what-holds.ts';
 import { CONFIG_VARIABLE } from '../src/config/environment.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from '../src/config/settings.ts';
 import { ERROR_CODES, type ErrorCode } from '../src/errors.ts';
@@ -60,6 +61,10 @@ describe('the documents', () => {
   it('name only files and folders of this repository that are there', () => {
     const named = /(?<![\w./-])((?:src|tests|scripts|bench|examples|\.ci)\/[\w./-]*\w)/g;
     expect(wrongIn(named, (path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('say what holds where as the drivers do (npm run what-holds)', () => {
+    expect(read('docs/what-holds.md')).toBe(whatHolds());
   });
 
   it('name only variables that mean something', () => {

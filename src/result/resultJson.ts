@@ -55,15 +55,16 @@ function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
 }
 
 function enforcedToJson(enforced: Enforced): Record<string, unknown> {
-  return {
+  return withoutUndefined({
     isolation: enforced.isolation,
     network: enforced.network,
     filesystem: enforced.filesystem,
     processes: enforced.processes,
     seccomp: enforced.seccomp,
+    security_options: enforced.securityOptions,
     uid: enforced.uid,
     limits: limitsToJson(enforced.limits, enforcedLimitToJson),
-  } satisfies JsonOf<Enforced>;
+  } satisfies JsonOf<Enforced>);
 }
 
 function resourceLimitsToJson(limits: ExecutionMeta['resourceLimits']): Record<string, unknown> {

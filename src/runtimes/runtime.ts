@@ -51,6 +51,8 @@ export interface Enforced {
   readonly filesystem: FilesystemView;
   readonly processes: ProcessContainment;
   readonly seccomp: boolean;
+  /** How an engine holds its containers besides, in its own words; `seccomp=glovebox` is the profile of ours. */
+  readonly securityOptions?: readonly string[];
   /** The user id that the host's kernel sees, or null where there is none to see. */
   readonly uid: number | null;
   readonly limits: Readonly<Record<LimitName, EnforcedLimit>>;

@@ -10,6 +10,7 @@ import { describeMissing } from '../support/targets.ts';
 import { processesWith } from '../support/traces.ts';
 import {
   AS_ROOT,
+  endsItsRelays,
   HELD,
   isAllOurs,
   open,
@@ -134,8 +135,12 @@ print(json.dumps('ok'))`;
 
   it('3. a signal to everybody reaches only its own processes, and its result stands', async () => {
     const result = await sandbox.execute(program('signals-everybody.py'), { timeout: 20 });
-    expect(result).toMatchObject({ outcome: 'exited', exitCode: 7 });
-    expect(result.stdout).toContain('child ended by -9');
+    // In an engine's gVisor the relays of its output are processes of its own user: it ends them, and so itself.
+    if (endsItsRelays(target)) expect(result).toMatchObject({ outcome: 'killed', exitCode: 137 });
+    else {
+      expect(result).toMatchObject({ outcome: 'exited', exitCode: 7 });
+      expect(result.stdout).toContain('child ended by -9');
+    }
     expect(sleeper.exitCode ?? sleeper.signalCode).toBeNull();
   });
 
@@ -202,7 +207,10 @@ print(json.dumps('ok'))`;
     const code = program('uses-set-uid-programs.py');
     const inside = await probe<Record<string, unknown>>(sandbox, code);
     // A root that nobody can write to may keep its set-uid programs: they give nothing without new privileges.
-    expect(inside[isAllOurs(target) ? 'not nosuid' : 'writable, not nosuid']).toEqual([]);
+    // gVisor does not show the options that its mounts have.
+    if (sharesTheKernel(target)) {
+      expect(inside[isAllOurs(target) ? 'not nosuid' : 'writable, not nosuid']).toEqual([]);
+    }
     expect(inside['su']).not.toBe(0);
     expect(inside['mount']).not.toBe(0);
     // Control: there is something to gain from, and a program in the workspace does start.
@@ -232,9 +240,12 @@ print(json.dumps([done, in_child(lambda: 'lives'), raw(socket.AF_INET, socket.SO
     const code = `${FORBIDDEN}
 ${program('calls-what-is-filtered.py')}`;
     const inside = await probe<Record<string, string>>(sandbox, code);
+    // gVisor knows no other ABI to begin with.
+    const otherAbi = sharesTheKernel(target) ? 'signal 31' : 'refused';
+    const { 'int 0x80': int80, ...calls } = inside;
     const refusals = ['EPERM', 'ENOSYS', 'signal 31'];
-    expect(Object.entries(inside).filter(([, said]) => !refusals.includes(said))).toEqual([]);
-    expect(inside['int 0x80']).toBe('signal 31');
+    expect(Object.entries(calls).filter(([, said]) => !refusals.includes(said))).toEqual([]);
+    expect(int80).toBe(otherAbi);
     // Control: without the filter the harmless ones of them work, or fail for another reason.
     const control = await probe<Record<string, string>>(
       plain,
@@ -250,8 +261,12 @@ print(json.dumps({'keyctl': syscall(250, 0, -3, 1), 'io_uring_setup': syscall(42
   it('7. has only harmless devices and makes no others', async () => {
     const code = program('makes-devices.py');
     const inside = await probe<Record<string, unknown>>(sandbox, code);
+    // Those of an engine's gVisor are its kernel's own, and lead nowhere.
+    const emulated = endsItsRelays(target) ? ['/dev/fuse', '/dev/net/tun'] : [];
     const harmless = /^\/dev\/(null|zero|full|random|urandom|tty|ptmx|pts\/(ptmx|\d+))$/;
-    expect((inside['devices'] as string[]).filter((path) => !harmless.test(path))).toEqual([]);
+    expect(
+      (inside['devices'] as string[]).filter((path) => !harmless.test(path) && !emulated.includes(path)),
+    ).toEqual([]);
     expect(inside).toMatchObject({ elsewhere: [], null: 'ok', random: 8, fifo: 'ok' });
     expect(inside['made']).not.toContain('ok');
   });
@@ -259,12 +274,12 @@ print(json.dumps({'keyctl': syscall(250, 0, -3, 1), 'io_uring_setup': syscall(42
   it('7. writes no setting of the kernel', async () => {
     const code = program('writes-kernel-settings.py');
     const { comm, loginuid: _, ...answers } = await probe<Record<string, unknown>>(sandbox, code);
-    const { 'oom lower': _lower, 'oom of 1': _of1, ...withoutOom } = answers;
+    const { 'oom lower': _lower, 'oom of 1': _of1, sched: _sched, ...others } = answers;
     // Numbers that a kernel of its own keeps to itself decide nothing on the host.
-    const inside = sharesTheKernel(target) ? answers : withoutOom;
+    const inside = sharesTheKernel(target) ? answers : others;
     expect(inside).toMatchObject({ writable: [], 'writable cgroup files': [] });
     if (isAllOurs(target)) expect(inside['cgroup files']).toEqual([]);
-    expect(Object.values(inside)).not.toContain('ok');
+    expect(Object.entries(inside).filter(([, said]) => said === 'ok')).toEqual([]);
     // Control: what a process may say about itself, it may; and where it is root, it could write a setting.
     expect(comm).toBe('ok');
     if (AS_ROOT) {

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { describeMissing } from '../support/targets.ts';
+import { describeMissing, type Target } from '../support/targets.ts';
 import { NO_TRACES } from '../support/traces.ts';
 import {
   ALL,
@@ -20,6 +20,7 @@ import {
   PRELUDE,
   probe,
   program,
+  sharesTheKernel,
   traces,
 } from './support.ts';
 
@@ -133,12 +134,14 @@ describe.each([...HELD, ...HELD_WITHOUT_CGROUPS])('disk: $name', (target) => {
 
 /** A workspace that is hard to remove: depth, number, modes, names. */
 const AWKWARD = program('makes-an-awkward-tree.py');
-const SIZES = { DEPTH: '10000', MANY: '40000' };
+const sizesFor = (target: Target) =>
+  // gVisor of 2022 keeps a descriptor of the host's open for each folder on the way down, and has only so many.
+  sharesTheKernel(target) ? { DEPTH: '10000', MANY: '40000' } : { DEPTH: '400', MANY: '10000' };
 
 describe.each(EACH_KIND)('what is left: $name', (target) => {
   it('27. closing removes every depth, number, mode and name, and nothing beyond', async () => {
     const before = traces();
-    const result = await once(target, AWKWARD, { env: SIZES, timeout: 40 });
+    const result = await once(target, AWKWARD, { env: sizesFor(target), timeout: 40 });
     expect(result).toMatchObject({ ok: true, stdout: 'made\n' });
     expect(traces()).toEqual(before);
     expect(existsSync('/etc/passwd')).toBe(true);

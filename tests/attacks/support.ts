@@ -46,6 +46,11 @@ export function isAllOurs({ capabilities }: Target): boolean {
   return capabilities.isolation === 'namespace';
 }
 
+/** An engine's gVisor: what stands between a program and the engine there is of the program's own user. */
+export function endsItsRelays(target: Target): boolean {
+  return !sharesTheKernel(target) && target.name.startsWith('docker');
+}
+
 export const AS_ROOT = process.getuid?.() === 0;
 
 /** A folder for artifacts and settings, so that neither those of this checkout nor of its user are touched. */

@@ -13,9 +13,13 @@ const TEST_TIMEOUT_MS = 180_000;
  * One test for each clause. A runtime that does not work here is skipped with its reason in the title, and
  * fails instead where `REQUIRED_RUNTIMES` names it.
  */
-export async function holdToContract(title: string, runtime: Runtime): Promise<void> {
+export async function holdToContract(
+  title: string,
+  runtime: Runtime,
+  requiredAs: string = runtime.name,
+): Promise<void> {
   const probe = await runtime.probe();
-  const required = (process.env['REQUIRED_RUNTIMES'] ?? '').split(',').includes(runtime.name);
+  const required = (process.env['REQUIRED_RUNTIMES'] ?? '').split(',').includes(requiredAs);
   if (!probe.available && !required) {
     describe.skip(`${title} (not available: ${probe.reason})`, () => {
       it('is held to the contract', () => {});

@@ -5,6 +5,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { getSandbox } from '../../src/index.ts';
 import { ownedName } from '../../src/runtimes/host/owner.ts';
@@ -87,7 +88,8 @@ interface Victim {
 
 async function startTwenty({ name }: Target, marker: string): Promise<Victim> {
   const programs = join(import.meta.dirname, 'programs');
-  const script = [join(programs, 'runs-twenty.ts'), name, marker, scratch];
+  const twenty = fileURLToPath(import.meta.resolve('./programs/runs-twenty.ts'));
+  const script = [twenty, name, marker, scratch];
   const command = [process.execPath, '--import', import.meta.resolve('tsx'), ...script];
   const guardian = spawn('python3', [join(programs, 'adopts-orphans.py'), ...command], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -101,6 +101,8 @@ export class BubblewrapGuest extends StagedGuest {
     }
     const init = readStat(initPid) ?? { pid: initPid, startTime: '' };
     let killed = false;
+    // A program that is ended while it starts leaves no code behind.
+    let signalled = false;
     const end = async (): Promise<Exit> => {
       await exited;
       sendIfRunning(init, 'SIGKILL');
@@ -108,7 +110,7 @@ export class BubblewrapGuest extends StagedGuest {
       await cgroup?.killAll();
       const code = numberOf(await status.find(/"exit-code": *(\d+)\D/));
       const counted = figures();
-      if (code === undefined && !killed && !counted.oomKills) throw isolationFailed(await status.failure);
+      if (code === undefined && !signalled && !counted.oomKills) throw isolationFailed(await status.failure);
       const final = code ?? KILLED;
       return { code: final, outOfMemory: !killed && wasOutOfMemory(final, counted), ...counted };
     };
@@ -118,6 +120,7 @@ export class BubblewrapGuest extends StagedGuest {
       stderr: output.stderr,
       exit: end(),
       async kill(signal) {
+        signalled = true;
         if (signal === 'SIGTERM') {
           // The first process that the sandbox's init started.
           const program = firstChild(init.pid);

@@ -28,6 +28,8 @@ why() {
     *'No space left'*) exit ${REFUSAL.full} ;;
     *'too long'*) exit ${REFUSAL.longName} ;;
     *'Permission denied'*|*'not permitted'*) exit ${REFUSAL.closed} ;;
+    # Somebody put something else in its place between two looks.
+    *'File exists'*|*'Not a directory'*|*'Is a directory'*|*'No such file'*) exit ${REFUSAL.belowFile} ;;
     *) printf '%s' "$1" >&2; exit 1 ;;
   esac
 }
@@ -67,9 +69,12 @@ if [ "$operation" = read ]; then
   [ -e "$name" ] || exit ${REFUSAL.missing}
   [ -f "$name" ] || exit ${REFUSAL.special}
   [ -r "$name" ] || exit ${REFUSAL.closed}
-  length=$(wc -c <"$name") || exit 1
+  length=$(wc -c <"$name" 2>/dev/null) || exit ${REFUSAL.missing}
   [ "$length" -le "$size" ] || { printf '%s' "$length" >&2; exit ${REFUSAL.large}; }
-  exec head -c "$size" "$name"
+  command exec 3<"$name" 2>/dev/null || exit ${REFUSAL.missing}
+  # What was opened is what the path says, and not what a link led to that was put there meanwhile.
+  case $(readlink /proc/self/fd/3) in "$here/$1"|"$here/$1 (deleted)"|'') ;; *) exit ${REFUSAL.link} ;; esac
+  exec head -c $((size + 1)) <&3
 fi
 umask 022
 temporary=./.glovebox-$token

@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
+import { assertFits } from '../host/launch.ts';
 import type { Capabilities, Command, Enforced, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
 import { type ContainerSpec, containerBody, diskShares, volumeOptions, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
-import type { Engine } from './engine.ts';
 import { type Image, type ImageContent, interpreterIn } from './image.ts';
 import { KEEPER_SCRIPT, Keeper } from './keeper.ts';
 import { labelsFor, nameFor } from './ownership.ts';
 import { PendingFiles } from './pendingFiles.ts';
 import { containerFailed, ProgramContainer } from './program.ts';
+import { describeSecurity } from './security.ts';
 
 /** Variables that engines add to every container. */
 const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container', 'TINI_KILL_PROCESS_GROUP'];
@@ -23,6 +24,8 @@ export interface DockerParts {
   readonly spec: SandboxSpec;
   readonly image: Image;
   readonly content: ImageContent;
+  /** The operator's profile, where it takes the place of ours. */
+  readonly seccompProfile?: string;
   /** The same for every container of the sandbox, but for its labels and volumes. */
   readonly container: Omit<ContainerSpec, 'labels' | 'volumes'>;
 }
@@ -100,6 +103,7 @@ export class DockerGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
+    assertFits(command.argv, command.env);
     const orders = writeOrders({
       files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
       unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
@@ -201,7 +205,7 @@ async function makeVolumes({ spec, container, connection }: DockerParts): Promis
 
 /** What the engine says that it holds: it takes away by itself what its host cannot hold. */
 function readEnforced(
-  { spec, capabilities, connection }: DockerParts,
+  { spec, capabilities, connection, seccompProfile }: DockerParts,
   { HostConfig, State }: ContainerState,
 ): Enforced {
   const { limits, network } = spec.policy;
@@ -215,6 +219,7 @@ function readEnforced(
     filesystem: 'private',
     processes: 'contained',
     seccomp: capabilities.seccomp,
+    securityOptions: describeSecurity(HostConfig.SecurityOpt ?? [], seccompProfile),
     uid: connection.ownKernel ? null : hostUid(State.Pid),
     limits: {
       memoryMb: {

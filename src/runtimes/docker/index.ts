@@ -197,6 +197,7 @@ async function createGuest(parts: {
   }
   return DockerGuest.create({
     ...{ connection, capabilities, spec, image, content },
+    ...(settings.seccompProfile === undefined ? {} : { seccompProfile: settings.seccompProfile }),
     container: {
       image: image.id,
       imageVolumes: image.volumes,

@@ -67,7 +67,9 @@ export class Keeper implements GuestFiles {
   }
 
   async read(path: string, maxBytes: number): Promise<Uint8Array> {
-    const { stdout } = await this.#run('read', path, maxBytes, { maxBytes });
+    // One byte more than allowed tells a file that grew meanwhile from one that fits.
+    const { stdout } = await this.#run('read', path, maxBytes, { maxBytes: maxBytes + 1 });
+    if (stdout.byteLength > maxBytes) throw tooLarge(path, stdout.byteLength, maxBytes);
     return stdout;
   }
 

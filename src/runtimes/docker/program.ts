@@ -21,6 +21,9 @@ import { Demultiplexer } from './frames.ts';
 /** Longer than anything that the bootstrap says on its first line. */
 const MAX_FIRST_LINE = 200;
 
+/** How long a container may take until its program is on its way; files of hundreds of megabytes take seconds. */
+const START_DEADLINE_MS = 120_000;
+
 /** How long an engine may take to end a container that was killed. */
 const KILL_DEADLINE_MS = 10_000;
 
@@ -80,7 +83,9 @@ export class ProgramContainer {
     if (stdin === undefined) this.#connection.end();
     else if (stdin !== 'stream') this.#connection.end(stdin);
     const { stdout, stderr } = this.#output;
-    const first = await stdout.line(MAX_FIRST_LINE);
+    // A connection that says nothing ends, and so does the wait for its first line.
+    const timer = setTimeout(() => this.#connection.destroy(), START_DEADLINE_MS);
+    const first = await stdout.line(MAX_FIRST_LINE).finally(() => clearTimeout(timer));
     if (first !== STARTED) throw await this.#notStarted();
     this.#output.holdBack();
     let killed = false;
@@ -149,6 +154,8 @@ export class ProgramContainer {
         details: { stderr: complaint },
       });
     }
+    // Where it hangs it does not stop by itself.
+    await signalContainer(this.#engine, this.#id, 'SIGKILL').catch(() => {});
     const state = await this.#stopped.catch(() => undefined);
     const reason = complaint || state?.Error || `it ended with ${state?.ExitCode ?? 'no answer'}`;
     return containerFailed(new Error(`the program could not be started in its container: ${reason}`));

@@ -21,6 +21,13 @@ export async function securityOptions(
   return ['no-new-privileges', `seccomp=${seccomp}`, ...given];
 }
 
+/** The options that an engine says it holds a container by, with the profile's name in place of its text. Pure. */
+export function describeSecurity(held: readonly string[], seccompProfile: string | undefined): string[] {
+  return held.map((option) =>
+    option.startsWith('seccomp=') ? `seccomp=${seccompProfile ?? 'glovebox'}` : option,
+  );
+}
+
 /** By the engine's architecture, which need not be that of this machine. */
 function ownProfile({ info, name, ownKernel }: Pick<Connection, 'info' | 'name' | 'ownKernel'>): string {
   const architecture = ARCHITECTURES[info.Architecture ?? 'x86_64'];

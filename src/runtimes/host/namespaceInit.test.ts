@@ -18,6 +18,6 @@ for child in [first, *children]: child.kill()`;
     const found = childrenOf(parent.pid ?? 0).map(({ pid }) => pid);
     parent.stdin.end();
     await once(parent, 'exit');
-    expect(found).toEqual(String(printed).trim().split(' ').map(Number));
+    expect(found.sort()).toEqual(String(printed).trim().split(' ').map(Number).sort());
   });
 });

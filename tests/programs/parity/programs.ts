@@ -166,8 +166,8 @@ export const PARITY_PROGRAMS: readonly ParityProgram[] = [
       outcome: 'exited',
       exitCode: 3,
       truncated: true,
-      stderr: between('line 000000\n', 'line 199999\n'),
-      stderrBytes: 2_400_000,
+      stderr: between('line 000000\n', 'line 019999\n'),
+      stderrBytes: 240_000,
     },
   },
   {
@@ -190,8 +190,8 @@ export const PARITY_PROGRAMS: readonly ParityProgram[] = [
       outcome: 'exited',
       exitCode: 0,
       truncated: true,
-      stdout: between('line 0\n', 'line 99999\n'),
-      stdoutBytes: 1088890,
+      stdout: between('line 0\n', 'line 19999\n'),
+      stdoutBytes: 208890,
     },
   },
   {

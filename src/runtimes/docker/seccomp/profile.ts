@@ -49,14 +49,15 @@ export function dockerSeccompProfile(architecture: 'x64' | 'arm64'): DockerSecco
 }
 
 /**
- * The same for a kernel in user space, where a refusal is always EPERM (gVisor with `--oci-seccomp`): what is to be
- * called missing, such as `clone3`, is left to that kernel, which has it or says itself that it has not. Pure.
+ * The same for a kernel in user space, where a refusal is always EPERM (gVisor with `--oci-seccomp`). `clone3`, without
+ * which libc starts threads only when it is called missing, is left to that kernel, which has it or says that it has
+ * not; a namespace that it makes is one of its own. Pure.
  */
 export function profileForOwnKernel(profile: DockerSeccompProfile): DockerSeccompProfile {
   return {
     ...profile,
     syscalls: profile.syscalls.map((rule) =>
-      rule.action === 'SCMP_ACT_ERRNO' ? { names: rule.names, action: 'SCMP_ACT_ALLOW' } : rule,
+      rule.action === 'SCMP_ACT_ERRNO' ? { names: ['clone3'], action: 'SCMP_ACT_ALLOW' } : rule,
     ),
   };
 }
