@@ -27,6 +27,21 @@ describe('the built-in runtimes', () => {
     expect(isEngineContainer(name, options.docker?.runtime)).toBe(asksEngine);
   });
 
+  it('refuse a root where an image is one', async () => {
+    const gvisor = { root: '/srv/root' };
+    await expect(loadRuntime('gvisor', { docker, gvisor })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/GVISOR_ROOT.*"\/srv\/root".*DOCKER_RUNTIME.*"runsc"/),
+    });
+    expect((await loadRuntime('gvisor', { gvisor })).name).toBe('gvisor');
+    expect((await loadRuntime('docker', { docker, gvisor })).name).toBe('docker');
+  });
+
+  it('hand a root on to gVisor, which looks at it', async () => {
+    const runtime = await loadRuntime('gvisor', { gvisor: { root: '/no/such/root' } });
+    await expect(runtime.probe()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  });
+
   it('are told from those of later versions and from those that nobody knows', async () => {
     await expect(loadRuntime('e2b', {}, 'flag --runtime')).rejects.toMatchObject({
       code: 'RUNTIME_UNAVAILABLE',

@@ -21,11 +21,27 @@ const BUILT_IN: Readonly<Record<string, (options: RuntimeOptions) => Promise<Run
     (await import('./local/index.ts')).local({ ...hostOptions(options), isolation: localIsolation }),
   bubblewrap: async (options) => (await import('./bubblewrap/index.ts')).bubblewrap(hostOptions(options)),
   docker: async (options) => engineContainer('docker', options),
-  gvisor: async (options) =>
-    isEngineContainer('gvisor', options.docker?.runtime)
-      ? engineContainer('gvisor', options)
-      : (await import('./gvisor/index.ts')).gvisor({ ...hostOptions(options), ...options.gvisor }),
+  gvisor: async (options) => {
+    if (!isEngineContainer('gvisor', options.docker?.runtime)) {
+      return (await import('./gvisor/index.ts')).gvisor({ ...hostOptions(options), ...options.gvisor });
+    }
+    refuseRoot(options);
+    return engineContainer('gvisor', options);
+  },
 };
+
+/** Containers of an engine have their image as their root. */
+function refuseRoot({ gvisor, docker }: RuntimeOptions): void {
+  if (gvisor?.root === undefined) return;
+  throw new SandboxError(
+    'CONFIG_INVALID',
+    `gvisor_root (GVISOR_ROOT) is ${JSON.stringify(gvisor.root)}, but with docker_runtime (DOCKER_RUNTIME) ${JSON.stringify(docker?.runtime)} the runtime "gvisor" makes containers, whose root is an image.`,
+    {
+      hint: 'Remove one of the two: gvisor_root is for gVisor without an engine.',
+      details: { root: gvisor.root },
+    },
+  );
+}
 
 function hostOptions({ interpreters, trustEarlierTrial }: RuntimeOptions) {
   return {

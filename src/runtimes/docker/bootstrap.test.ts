@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BOOTSTRAP, type FirstOrders, quote, STARTED, writeOrders } from './bootstrap.ts';
+import { shellWord } from '../host/shellWord.ts';
+import { BOOTSTRAP, type FirstOrders, STARTED, writeOrders } from './bootstrap.ts';
 
 const SHELLS = ['/bin/dash', '/bin/bash', '/bin/busybox'].filter(existsSync);
 
@@ -122,6 +123,6 @@ describe.each(SHELLS)('the bootstrap in %s', (shell) => {
 
 describe('words', () => {
   it('cannot hold a NUL', () => {
-    expect(() => quote('a\0b')).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
+    expect(() => shellWord('a\0b')).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
   });
 });

@@ -4,7 +4,7 @@
  * or in the engine's records, a container can be started before its program is known, and what is left on
  * standard input is the program's own.
  */
-import { SandboxError } from '../../errors.ts';
+import { shellWord } from '../host/shellWord.ts';
 
 /** The first line on standard output when all is in place and the program is about to take over. */
 export const STARTED = 'glovebox: started';
@@ -72,19 +72,19 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const ours = assignments.filter((assignment) => OF_THE_SHELL.test(assignment));
   const lines = [
-    ...[...folders].map((folder) => `mkdir -p -- ${quote(folder)} || fail 'cannot make a folder'`),
+    ...[...folders].map((folder) => `mkdir -p -- ${shellWord(folder)} || fail 'cannot make a folder'`),
     ...[...files].map(
       ([path, { byteLength }]) =>
-        `put ${quote(`./${path}`)} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
+        `put ${shellWord(`./${path}`)} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
     ),
     // Some of them may not be set, or not be this shell's to unset.
     ...unset.map((name) => `unset ${name} 2>/dev/null || :`),
     ...assignments
       .filter((assignment) => !OF_THE_SHELL.test(assignment))
-      .map((assignment) => `export ${quote(assignment)}`),
+      .map((assignment) => `export ${shellWord(assignment)}`),
     ...(relay ? [RELAY] : []),
     `printf '%s\\n' '${STARTED}'`,
-    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(quote).join(' ')}`,
+    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
   const contents = [...files.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
@@ -94,14 +94,6 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
 /** Variables that shells set, follow or refuse to have set: they are handed over when no shell is left. */
 const OF_THE_SHELL =
   /^(?:BASH\w*|COMP_\w*|DIRSTACK|E?UID|ENV|EPOCH\w*|FUNCNAME|GROUPS|HIST\w*|IFS|LANG|LANGUAGE|LC_\w*|LINENO|OLDPWD|OPT\w*|PATH|PIPESTATUS|POSIXLY_CORRECT|PPID|PS\d|PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL|_|env|blocks)=/;
-
-/** One word that every POSIX shell reads back exactly as it is. */
-export function quote(word: string): string {
-  if (!word.includes('\0')) return `'${word.replaceAll("'", "'\\''")}'`;
-  throw new SandboxError('INPUT_INVALID', 'A variable, an argument or a path holds a NUL character.', {
-    hint: 'Leave it out.',
-  });
-}
 
 function blockFor(bytes: number): number {
   return bytes < LARGE_BLOCK ? BLOCK : LARGE_BLOCK;

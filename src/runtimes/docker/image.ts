@@ -1,7 +1,7 @@
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
-import { LANGUAGE_NAMES, type LanguageName } from '../../languages/language.ts';
-import { quote } from './bootstrap.ts';
+import type { LanguageName } from '../../languages/language.ts';
+import type { Look } from '../host/look.ts';
 import { type Engine, isNotFound } from './engine.ts';
 import { DEFAULT_DOCKER_SETTINGS } from './settings.ts';
 
@@ -18,11 +18,7 @@ export interface Image {
 }
 
 /** What one look inside found: nothing of it can change for an image's id. */
-export interface ImageContent {
-  readonly interpreters: ReadonlyMap<LanguageName, { readonly path: string; readonly version: string }>;
-  /** Whether a program there is under a seccomp filter: gVisor loads one only where its settings say so. */
-  readonly seccomp: boolean;
-}
+export type ImageContent = Pick<Look, 'interpreters' | 'seccomp'>;
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -63,49 +59,6 @@ export async function inspectImage(engine: Engine, name: string): Promise<Image>
 /** The command that brings an image here. Pure. */
 export function commandFor(name: string): string {
   return name === DEFAULT_DOCKER_SETTINGS.image ? 'glovebox images build' : `docker pull ${name}`;
-}
-
-/** The end of what {@link LOOK} prints; without it, it was cut off. */
-const END = 'end';
-
-/**
- * A shell script that prints, a line each: facts from `/proc/self/status`, the kernel's release, and for each
- * language its name, the interpreter's path and its version.
- */
-export const LOOK = [
-  `sed -n 's/^\\(NoNewPrivs\\|Seccomp\\|Cap[A-Z][a-z]*\\):[[:space:]]*/fact \\1 /p' /proc/self/status`,
-  `printf 'fact kernel %s\\n' "$(uname -r)"`,
-  ...LANGUAGE_NAMES.flatMap((name) => {
-    const { candidates, describe } = findLanguage(name).host;
-    const words = describe.map(quote).join(' ');
-    return [
-      `for candidate in ${candidates.join(' ')}; do`,
-      '  found=$(command -v "$candidate") || continue',
-      `  said=$("$found" ${words} 2>/dev/null | tr '\\000' '\\n') || continue`,
-      `  printf 'language ${name}\\n%s\\nlanguage end\\n' "$said"`,
-      '  break',
-      'done',
-    ];
-  }),
-  `echo ${END}`,
-].join('\n');
-
-/** What {@link LOOK} printed; undefined when it was cut off. Pure. */
-export function parseLook(
-  text: string,
-): (ImageContent & { readonly facts: ReadonlyMap<string, string> }) | undefined {
-  const lines = text.trimEnd().split('\n');
-  if (lines.pop() !== END) return undefined;
-  const facts = new Map<string, string>();
-  const interpreters = new Map<LanguageName, { path: string; version: string }>();
-  for (let at = 0; at < lines.length; at++) {
-    const [, name = '', value = ''] = /^fact (\S+) (.*)$/.exec(lines[at] ?? '') ?? [];
-    if (name !== '') facts.set(name, value);
-    const language = LANGUAGE_NAMES.find((known) => lines[at] === `language ${known}`);
-    const [path = '', version = ''] = lines.slice(at + 1, at + 3);
-    if (language !== undefined && path.startsWith('/')) interpreters.set(language, { path, version });
-  }
-  return { facts, interpreters, seccomp: facts.get('Seccomp') === '2' };
 }
 
 /** Throws `LANGUAGE_UNAVAILABLE` for a language that an image lacks. */

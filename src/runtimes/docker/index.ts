@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
-import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
+import { LOOK, LOOK_POLICY, lookFrom, parseLook } from '../host/look.ts';
 import type { Capabilities, Guest, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import {
   aboutEngine,
@@ -17,7 +16,7 @@ import {
 } from './connect.ts';
 import type { SandboxUser } from './container.ts';
 import { DockerGuest } from './guest.ts';
-import { type Image, type ImageContent, inspectImage, LOOK, parseLook } from './image.ts';
+import { type Image, type ImageContent, inspectImage } from './image.ts';
 import { securityOptions, sysctls } from './security.ts';
 import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from './settings.ts';
 import { sweepEngine } from './sweep.ts';
@@ -108,18 +107,6 @@ function imageFor([language]: readonly LanguageName[], { image, images }: Docker
   return (language === undefined ? undefined : images[language]) ?? image;
 }
 
-const TRIAL_POLICY: Policy = {
-  network: 'none',
-  networkIsDefault: true,
-  limits: {
-    memoryMb: { value: 128, default: true },
-    diskMb: { value: 1, default: true },
-    processes: { value: 32, default: true },
-    timeoutSec: { value: 30, default: true },
-  },
-  requires: {},
-};
-
 const NOT_LOOKED_YET: ImageContent = { interpreters: new Map(), seccomp: true };
 
 /** Looks inside an image, from a container of it that is held like every other one, and at how that is held. */
@@ -136,7 +123,7 @@ export async function lookInside(
   if (known !== undefined) return known;
   const spec: SandboxSpec = {
     id: `look${randomBytes(6).toString('hex')}`,
-    policy: TRIAL_POLICY,
+    policy: LOOK_POLICY,
     languages: [],
     singleUse: true,
   };
@@ -148,15 +135,10 @@ export async function lookInside(
     settings,
   });
   try {
-    const trial = await guest.spawn({ argv: ['/bin/sh', '-c', LOOK], env: guest.environment });
-    const [said, complained, { code }] = await Promise.all([
-      text(trial.stdout),
-      text(trial.stderr),
-      trial.exit,
-    ]);
+    const { said, complained, code } = await lookFrom(guest);
     const seen = parseLook(said);
     if (seen === undefined) {
-      throw notUsable(image, `a look inside ended with ${code}: ${complained.trim() || 'nothing was said'}`);
+      throw notUsable(image, `a look inside ended with ${code}: ${complained || 'nothing was said'}`);
     }
     assertHeldInside(connection, image, seen.facts);
     await writeCached('images', key, [said]);

@@ -4,7 +4,7 @@ import { type BundleSpec, bundleConfig, runArguments } from './bundle.ts';
 const SPEC: BundleSpec = {
   argv: ['/usr/bin/python3', '/workspace/main.py', 'two words'],
   environment: { HOME: '/workspace', 'BASH_FUNC_x%%': '() { id; }' },
-  root: '/mnt/control/root',
+  root: { path: '/mnt/control/root', readonly: true },
   init: '/mnt/control/init',
   empty: { file: '/mnt/control/nothing', folder: '/mnt/control/empty' },
   stage: '/mnt',

@@ -9,8 +9,8 @@ export const INIT_FOLDER = '/run/glovebox';
 export interface BundleSpec {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The root's folder. */
-  readonly root: string;
+  /** The root's folder, and whether runsc shall keep it read-only besides the kernel. */
+  readonly root: { readonly path: string; readonly readonly: boolean };
   /** The folder with the first process's program and the reports. */
   readonly init: string;
   /** An empty file, and an empty folder. */
@@ -26,7 +26,7 @@ export interface BundleSpec {
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'];
 
 /** Devices that gVisor makes up besides the harmless ones, and which no program needs. */
-const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;
+export const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;
 
 /** The content of `config.json` (OCI runtime specification). Throws `INPUT_INVALID` for a NUL. */
 export function bundleConfig(spec: BundleSpec): object {
@@ -42,7 +42,7 @@ export function bundleConfig(spec: BundleSpec): object {
   const writable = Object.entries(WRITABLE).map(([name, path]) => [`${spec.stage}/${name}`, path] as const);
   return {
     ociVersion: '1.0.2',
-    root: { path: spec.root, readonly: true },
+    root: spec.root,
     hostname: 'glovebox',
     process: {
       user: { uid: 0, gid: 0 },

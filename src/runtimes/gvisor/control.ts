@@ -25,6 +25,8 @@ export function controlPaths(stage: string) {
   return {
     control,
     root: `${control}/root`,
+    given: `${control}/given`,
+    layer: `${control}/layer`,
     init: `${control}/init`,
     state: `${control}/state`,
     empty: { file: `${control}/nothing`, folder: `${control}/empty` },
@@ -34,8 +36,8 @@ export function controlPaths(stage: string) {
   };
 }
 
-/** Makes what all programs of a sandbox share: the rest of its root, and its first process. */
-export function furnishControl(stage: Stage, root: Root, init: Init): void {
+/** Makes the rest of a root whose folders are mounted. */
+export function furnishRoot(stage: Stage, root: Root): void {
   const here = controlPaths(stage.folder.self);
   const inRoot = (path: string): string => `${here.root}${path}`;
   const makeFolder = (path: string): void => {
@@ -49,6 +51,11 @@ export function furnishControl(stage: Stage, root: Root, init: Init): void {
     makeFolder(dirname(inRoot(path)));
     writeVisible(inRoot(path), data);
   }
+}
+
+/** Makes what all programs of a sandbox share besides its root: the first process. */
+export function furnishControl(stage: Stage, init: Init): void {
+  const here = controlPaths(stage.folder.self);
   rmSync(here.table);
   writeVisible(here.empty.file, '');
   makeVisible(here.empty.folder);

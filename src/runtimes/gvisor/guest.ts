@@ -41,6 +41,8 @@ export interface GvisorParts {
   readonly cgroup: Cgroup | undefined;
   readonly capabilities: Capabilities;
   readonly interpreters: FoundInterpreters;
+  /** See `BundleSpec`. */
+  readonly rootReadonly: boolean;
 }
 
 /** A sandbox of gVisor: each program of it gets a kernel of its own over the same files. */
@@ -134,7 +136,7 @@ export class GvisorGuest extends StagedGuest {
   }
 
   #createBundle({ argv, env }: Command): Bundle {
-    const { stage, spec } = this.#parts;
+    const { stage, spec, rootReadonly } = this.#parts;
     const { processes, diskMb, timeoutSec } = spec.policy.limits;
     const paths = controlPaths(stage.mount);
     assertFits(argv, env);
@@ -142,7 +144,7 @@ export class GvisorGuest extends StagedGuest {
       bundleConfig({
         argv,
         environment: env,
-        root: paths.root,
+        root: { path: paths.root, readonly: rootReadonly },
         init: paths.init,
         empty: paths.empty,
         stage: stage.mount,

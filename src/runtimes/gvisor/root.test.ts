@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hostRoot, mountTable } from './root.ts';
+import { givenRootSteps, hostRoot, mountTable } from './root.ts';
 
 const HOST = {
   usr: ['/usr/bin', '/usr/lib'],
@@ -24,6 +24,42 @@ describe('the root of a sandbox', () => {
       ...['/etc/ld.so.cache', '/etc/passwd', '/etc/group', '/etc/hosts', '/etc/nsswitch.conf'],
     ]);
     expect(String(files[0]?.data)).toBe('content of /etc/ld.so.cache');
+  });
+});
+
+describe('a given root', () => {
+  const paths = {
+    ...{ control: '/mnt/control', root: '/mnt/control/root', given: '/mnt/control/given' },
+    ...{ layer: '/mnt/control/layer', table: '/mnt/table' },
+  };
+  const steps = givenRootSteps('/srv/two words,a:b', paths, '/bin/mount');
+
+  it('is the folder as a whole, read-only and without devices, under what we add', () => {
+    const tables = steps.flatMap((step) =>
+      'mountTable' in step ? [step.mountTable.trimEnd().split('\n')] : [],
+    );
+    expect(tables).toEqual([
+      [
+        expect.stringMatching(/^glovebox \/mnt\/control tmpfs /),
+        '/srv/two\\040words,a:b /mnt/control/given none bind,ro,nosuid,nodev,X-mount.mkdir 0 0',
+      ],
+      [
+        'glovebox /mnt/control/root overlay ro,nosuid,nodev,lowerdir=/mnt/control/layer:/mnt/control/given,X-mount.mkdir 0 0',
+      ],
+    ]);
+    expect(steps.map((step) => Object.keys(step)[0])).toEqual([
+      ...['mountTable', 'makeFolders', ...Array(5).fill('writeFile'), 'mountTable'],
+    ]);
+  });
+
+  it('has a place for all that is mounted in it, and our stand-ins', () => {
+    const folders = steps.flatMap((step) => ('makeFolders' in step ? step.makeFolders : []));
+    const files = steps.flatMap((step) => ('writeFile' in step ? [step.writeFile] : []));
+    const inside = [...folders, ...files].map((path) => path.replace(/^\/mnt\/control\/layer\//, '/'));
+    expect(inside).toEqual([
+      ...['/proc', '/sys', '/workspace', '/tmp', '/dev/shm', '/run/glovebox', '/etc', '/dev/net'],
+      ...['/etc/passwd', '/etc/group', '/etc/hosts', '/etc/nsswitch.conf', '/dev/fuse'],
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -138,6 +138,17 @@ describe('the launcher', () => {
     const step = { mountTable: 'a line\nanother\n', file: join(folder, 'table'), with: mount };
     const { output } = launch([step], ['/bin/bash', '-c', 'umask'], 'umask 077;');
     expect(output).toBe(`--all --fstab ${step.file}\n0022\na line\nanother\n0077\n`);
+  });
+
+  it('makes folders and files that everybody may read, and goes on with the next step', () => {
+    const steps: LaunchStep[] = [
+      { makeFolders: [join(folder, 'a/b c'), join(folder, 'd')] },
+      { writeFile: join(folder, 'a/b c/file'), text: '100%\nof "it"\n' },
+    ];
+    launch(steps, ['/bin/true'], 'umask 077;');
+    expect(readFileSync(join(folder, 'a/b c/file'), 'utf8')).toBe('100%\nof "it"\n');
+    const modes = ['a', 'a/b c', 'd', 'a/b c/file'].map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o755, 0o755, 0o644]);
   });
 
   it('opens files under the descriptors that were asked for', () => {

@@ -22,6 +22,10 @@ export type LaunchStep =
   | { readonly mountTable: string; readonly file: string; readonly with: string }
   /** Shows a folder in another place, which is made. */
   | { readonly bind: string; readonly at: string; readonly with: string }
+  /** Makes folders that every user may enter, and what is missing above them. */
+  | { readonly makeFolders: readonly string[] }
+  /** Writes a file that every user may read. */
+  | { readonly writeFile: string; readonly text: string }
   /**
    * Standard input is a socket: a pipe is put in its place, with a process that fills it. `owner` (`uid:gid`,
    * empty for ourselves) is who may open `/dev/stdin` again.
@@ -74,6 +78,8 @@ while [ "$1" != -- ]; do
     table)
       (umask 022; printf '%s' "$4" >"$3" && "$2" --all --fstab "$3") || fail "could not mount what shall be seen"
       shift 4 ;;
+    folders) (umask 022; exec mkdir -p "\${@:3:$2}") || fail "could not make folders"; shift $(($2 + 2)) ;;
+    file) (umask 022; printf '%s' "$3" >"$2") || fail "could not write a file"; shift 3 ;;
     orders)
       printf '{"ready":true}\\n' >&3
       IFS= read -r glovebox_fd <&4 || exit 0
@@ -173,6 +179,8 @@ function stepArguments(step: LaunchStep): string[] {
   if ('pipeInputFor' in step) return ['input', step.pipeInputFor];
   if ('mountMemory' in step) return ['memory', step.with, step.options, step.mountMemory];
   if ('mountTable' in step) return ['table', step.with, step.file, step.mountTable];
+  if ('makeFolders' in step) return ['folders', String(step.makeFolders.length), ...step.makeFolders];
+  if ('writeFile' in step) return ['file', step.writeFile, step.text];
   if ('bind' in step) return ['bind', step.with, step.bind, step.at];
   return ['open', String(step.as), step.openFile];
 }
