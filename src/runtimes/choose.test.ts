@@ -84,6 +84,17 @@ describe('choosing a runtime', () => {
     expect([wanted, fallback].map(({ policy }) => policy.limits.memoryMb.value)).toEqual([256, 512]);
   });
 
+  it('says why a runtime holds no more, when more was asked for', async () => {
+    const policy: Policy = { ...POLICY, requires: { isolation: 'namespace' } };
+    const weak: Probe = { ...WEAK, whyNotMore: 'A tool is missing. Install it.' };
+    await expect(chooseRuntime(runtime('weak', weak), undefined, policy)).rejects.toMatchObject({
+      code: 'POLICY_NOT_ENFORCEABLE',
+      message: expect.stringMatching(
+        /^The runtime "weak" cannot hold here: .*\. A tool is missing\. Install it\.$/,
+      ),
+    });
+  });
+
   it('refuses a fallback that is weaker than the minimum, and says both', async () => {
     const policy: Policy = { ...POLICY, requires: { isolation: 'namespace' } };
     await expect(

@@ -58,8 +58,8 @@ async function take(
     );
   }
   const policy = typeof policyOf === 'function' ? policyOf(runtime.name) : policyOf;
-  const { version, capabilities, notes = [] } = probe;
-  assertEnforceable(runtime.name, capabilities, policy);
+  const { version, capabilities, notes = [], whyNotMore } = probe;
+  assertEnforceable(runtime.name, capabilities, policy, whyNotMore);
   return { runtime, version, capabilities, policy, warnings: notes };
 }
 

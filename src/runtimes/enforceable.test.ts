@@ -80,6 +80,20 @@ describe('keep or refuse', () => {
     expect(unmetBy(NAMESPACED, policy)).toHaveLength(2);
   });
 
+  it.each(['memoryMb', 'processes', 'cpu'] as const)(
+    'tells for the limit %s what the user of an engine can do about it, as for a host',
+    (name) => {
+      const limits = { ...NAMESPACED.limits, [name]: 'none' as const };
+      const [{ fix } = { fix: '' }] = unmetBy(
+        { ...NAMESPACED, limits },
+        asking({ requires: { limits: [name] } }),
+      );
+      expect(fix).toMatch(
+        /^Run where a cgroup.*is writable.*systemctl edit user@\.service, Delegate=cpu cpuset io/,
+      );
+    },
+  );
+
   it('names every reason at once, each with its fix', () => {
     const policy = asking({ requires: { isolation: 'namespace', seccomp: true } });
     expect(() => assertEnforceable('local', PLAIN, policy)).toThrow(

@@ -51,12 +51,19 @@ export function unmetBy(capabilities: Capabilities, policy: Policy): Unmet[] {
 }
 
 /** Throws `POLICY_NOT_ENFORCEABLE` with each reason and its fix. */
-export function assertEnforceable(runtime: string, capabilities: Capabilities, policy: Policy): void {
+export function assertEnforceable(
+  runtime: string,
+  capabilities: Capabilities,
+  policy: Policy,
+  whyNotMore?: string,
+): void {
   const unmet = unmetBy(capabilities, policy);
   if (unmet.length === 0) return;
   throw new SandboxError(
     'POLICY_NOT_ENFORCEABLE',
-    `The runtime "${runtime}" cannot hold here: ${unmet.map(({ what }) => what).join('; ')}.`,
+    [`The runtime "${runtime}" cannot hold here: ${unmet.map(({ what }) => what).join('; ')}.`, whyNotMore]
+      .filter(Boolean)
+      .join(' '),
     { hint: [...new Set(unmet.map(({ fix }) => fix))].join(' '), details: { runtime, unmet } },
   );
 }
@@ -99,10 +106,14 @@ function isolationFix(level: IsolationLevel): string {
   }
 }
 
+/** An engine has its cgroups from whoever runs it. */
+const ENGINE =
+  'For an engine without root, hand its user the controllers: systemctl edit user@.service, Delegate=cpu cpuset io memory pids.';
+
 const LIMIT_FIX: Readonly<Record<LimitName, string>> = {
-  memoryMb: 'Run where a cgroup is writable, or leave the memory limit at its default.',
+  memoryMb: `Run where a cgroup is writable, or leave the memory limit at its default. ${ENGINE}`,
   diskMb: 'Use the runtime "bubblewrap", or leave the disk limit at its default.',
-  processes: 'Run where a cgroup is writable, or use the runtime "bubblewrap".',
-  cpu: 'Run where a cgroup with the cpu controller is writable (as root, or in a delegated cgroup).',
+  processes: `Run where a cgroup is writable, or use the runtime "bubblewrap". ${ENGINE}`,
+  cpu: `Run where a cgroup with the cpu controller is writable (as root, or in a delegated cgroup), or leave the cpu limit at its default. ${ENGINE}`,
   timeoutSec: 'Every runtime holds the timeout.',
 };

@@ -1,5 +1,6 @@
 import { isSandboxError } from '../errors.ts';
 import type { Probe, Runtime } from './runtime.ts';
+import { asSentence } from './sentence.ts';
 
 /** Enough for a slow engine that starts a container. */
 export const PROBE_DEADLINE_MS = 20_000;
@@ -38,6 +39,10 @@ async function asked(runtime: Pick<Runtime, 'name' | 'probe'>, signal: AbortSign
   } catch (error) {
     // One runtime that cannot even say why it does not work must not hide the others.
     const fix = isSandboxError(error) ? error.hint : `Run: glovebox doctor --verify ${runtime.name}`;
-    return { available: false, reason: `It could not be asked: ${(error as Error).message}`, fix };
+    return {
+      available: false,
+      reason: asSentence(`It could not be asked: ${(error as Error).message}`),
+      fix,
+    };
   }
 }

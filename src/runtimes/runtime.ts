@@ -24,6 +24,8 @@ export type Probe =
       readonly available: true;
       readonly version: string;
       readonly capabilities: Capabilities;
+      /** Why it holds no more than that here and how to get more, in whole sentences; told when more was asked for. */
+      readonly whyNotMore?: string;
       /** What a person should know, in whole sentences: what is not held and how to get it. */
       readonly notes?: readonly string[];
       /** What `doctor` says besides, in whole sentences: which cgroups there are, what should be brought up to date. */

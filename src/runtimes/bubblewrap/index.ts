@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
-import { readCached, writeCached } from '../host/cache.ts';
+import { forgetCached, readCached, writeCached } from '../host/cache.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
 import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
@@ -15,12 +15,14 @@ import {
   type InterpreterSettings,
   prefixesOf,
 } from '../host/interpreters.ts';
+import { namespaceSettings } from '../host/namespaces.ts';
 import { ownedName } from '../host/owner.ts';
 import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
-import { findTools } from '../host/tools.ts';
+import { findTools, type Missing } from '../host/tools.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
+import { asSentence } from '../sentence.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
@@ -56,7 +58,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
           available: true,
           version: `bubblewrap ${version}`,
           capabilities,
-          about: [describeCgroups(cgroups)],
+          about: [describeCgroups(cgroups, process.getuid?.() === 0)],
         }
       );
     },
@@ -126,7 +128,10 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
   const checked = await checkVersion(tools);
   if ('reason' in checked) return unavailable(checked.reason, checked.fix);
   const problem = await tryOnce(tools, capabilities, cgroups);
-  if (problem !== undefined) return unavailable(problem, NAMESPACES_FIX);
+  if (problem !== undefined) {
+    await forgetCached('trials', key);
+    return unavailable(problem.reason, problem.fix);
+  }
   await writeCached('trials', key, [checked.version]);
   return { tools, version: checked.version, capabilities };
 }
@@ -139,16 +144,18 @@ function trialKey(tools: Tools, capabilities: Capabilities): unknown {
     readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),
     process.getuid?.(),
     ['mnt', 'pid', 'user'].map((namespace) => readlinkSync(`/proc/self/ns/${namespace}`)),
-    [tools, mtimeMs, size, capabilities],
+    [tools, mtimeMs, size, capabilities, namespaceSettings()],
   ];
 }
 
 const NAMESPACES_FIX =
   'Let this user make namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), ' +
-  'sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu); in a container, allow user namespaces.';
+  'sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), ' +
+  'sysctl user.max_user_namespaces=15000 (where it is 0); in a container, start that with ' +
+  '--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.';
 
 function unavailable(reason: string, fix: string): Ready {
-  return { unavailable: { available: false, reason, fix } };
+  return { unavailable: { available: false, reason: asSentence(reason), fix } };
 }
 
 /** Who holds what with these cgroups. Pure. */
@@ -191,7 +198,7 @@ async function tryOnce(
   tools: Tools,
   capabilities: Capabilities,
   cgroups: CgroupHost | undefined,
-): Promise<string | undefined> {
+): Promise<Missing | undefined> {
   try {
     const spec: SandboxSpec = {
       id: `trial${randomBytes(6).toString('hex')}`,
@@ -209,18 +216,22 @@ async function tryOnce(
         text(trial.stderr),
         trial.exit,
       ]);
-      if (code !== 0) return `a trial sandbox failed: ${said.trim()}`;
+      if (code !== 0) return notHeld(`failed: ${said.trim() || `it ended with ${code}`}`);
       const missing = TRIAL_FACTS.find((fact) => !fact.test(status));
-      return missing === undefined
-        ? undefined
-        : `a trial sandbox was not held: ${missing.source} is not so inside.`;
+      return missing === undefined ? undefined : notHeld(`was not held: ${missing.source} is not so inside`);
     } finally {
       await guest.destroy();
     }
   } catch (error) {
     if (!isSandboxError(error)) throw error;
-    return error.message;
+    // A hint that sends here is none here.
+    const fix = error.hint.includes('glovebox doctor') ? NAMESPACES_FIX : error.hint;
+    return { reason: error.message, fix };
   }
+}
+
+function notHeld(what: string): Missing {
+  return { reason: `A trial sandbox ${what}`, fix: NAMESPACES_FIX };
 }
 
 /** bubblewrap, the init that it leaves inside, and the program. */

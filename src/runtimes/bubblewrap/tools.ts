@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { ask } from '../host/ask.ts';
 import type { Missing } from '../host/tools.ts';
 
 /** The oldest bubblewrap with every flag that is used (`--disable-userns`). */
@@ -21,12 +20,20 @@ export type Tools = Readonly<Record<keyof typeof PACKAGES, string>>;
 
 /** Asks bubblewrap for its version, and refuses one that is too old. */
 export async function checkVersion({ bwrap }: Tools): Promise<{ readonly version: string } | Missing> {
-  const { stdout } = await promisify(execFile)(bwrap, ['--version'], { env: {} });
-  const version = /\d+\.\d+(\.\d+)?/.exec(stdout)?.[0] ?? 'unknown';
+  let said: string;
+  try {
+    said = await ask(bwrap, ['--version']);
+  } catch (error) {
+    return {
+      reason: (error as Error).message,
+      fix: "Install it anew: apt-get install --reinstall bubblewrap (or your system's package of that name).",
+    };
+  }
+  const version = /\d+\.\d+(\.\d+)?/.exec(said)?.[0] ?? 'unknown';
   if (isAtLeastVersion(version, MINIMUM_VERSION)) return { version };
   return {
     reason: `bubblewrap ${version} is too old; ${MINIMUM_VERSION} is the oldest that works.`,
-    fix: `Install bubblewrap ${MINIMUM_VERSION} or later.`,
+    fix: `Install bubblewrap ${MINIMUM_VERSION} or later (Debian 12 and Ubuntu 24.04 have it): apt-get install bubblewrap.`,
   };
 }
 

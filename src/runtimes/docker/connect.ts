@@ -1,6 +1,7 @@
 /** Finds an engine that answers, and what it can do. */
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { Capabilities, Probe } from '../runtime.ts';
+import { asSentence } from '../sentence.ts';
 import { type Endpoint, findEndpoints, parseEndpoint, usualSockets } from './endpoint.ts';
 import { Engine } from './engine.ts';
 
@@ -166,7 +167,7 @@ export function aboutEngine(
     ...(missing.length === 0
       ? []
       : [
-          `The engine cannot hold ${missing.join(', ')}. Where it is rootless, delegate the controllers to its user: systemctl edit user@.service, Delegate=cpu cpuset memory pids.`,
+          `The engine cannot hold ${missing.join(', ')}. Where it is rootless, delegate the controllers to its user: systemctl edit user@.service, Delegate=cpu cpuset io memory pids.`,
         ]),
     ...(old
       ? [
@@ -188,7 +189,7 @@ function isOlder(version: string, than: readonly number[]): boolean {
 function notAvailable(why: string): Unavailable {
   return {
     available: false,
-    reason: `Docker daemon not available: ${why.replace(/\.$/, '')}.`,
+    reason: asSentence(`Docker daemon not available: ${why}`),
     fix: 'Set SANDBOX_TYPE=local or start the Docker daemon (systemctl start docker).',
   };
 }
@@ -205,6 +206,13 @@ export function whyNot(error: unknown, { url, origin }: Endpoint): Unavailable {
   }
   if (code === 'ENOENT') return notAvailable(`there is no ${url} (${origin})`);
   if (code === 'ECONNREFUSED') return notAvailable(`nobody listens at ${url} (${origin})`);
+  if (code === 'ETIMEDOUT') {
+    return {
+      available: false,
+      reason: asSentence(`Docker daemon not available: ${url} (${origin}) does not answer: ${message}`),
+      fix: 'Set SANDBOX_TYPE=local or restart the Docker daemon (systemctl restart docker).',
+    };
+  }
   return notAvailable(`${url} (${origin}) says: ${message}`);
 }
 

@@ -105,9 +105,8 @@ export class Engine {
         ...(signal === undefined ? {} : { signal }),
       });
       request.setTimeout(deadlineMs, () => {
-        request.destroy(
-          new Error(`The engine did not answer ${method} ${path} within ${deadlineMs / 1000} s.`),
-        );
+        const late = new Error(`The engine did not answer ${method} ${path} within ${deadlineMs / 1000} s.`);
+        request.destroy(Object.assign(late, { code: 'ETIMEDOUT' }));
       });
       request.on('response', resolve);
       request.on('error', reject);

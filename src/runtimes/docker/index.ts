@@ -5,6 +5,7 @@ import { packageVersion } from '../../version.ts';
 import { readCached, writeCached } from '../host/cache.ts';
 import { LOOK, LOOK_POLICY, lookFrom, parseLook } from '../host/look.ts';
 import type { Capabilities, Guest, Probe, Runtime, SandboxSpec } from '../runtime.ts';
+import { asSentence } from '../sentence.ts';
 import {
   aboutEngine,
   type Connection,
@@ -73,7 +74,7 @@ export function docker(options: DockerOptions = {}): Runtime {
         if (!isSandboxError(error)) return lost(error, connection);
         // A setting that makes no sense is not an engine that is missing: no fallback may hide it.
         if (error.code === 'CONFIG_INVALID') throw error;
-        return { available: false, reason: error.message, fix: error.hint };
+        return { available: false, reason: asSentence(error.message), fix: error.hint };
       }
       return {
         available: true,

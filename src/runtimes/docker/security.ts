@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { cacheFolder } from '../host/cache.ts';
+import { asSentence } from '../sentence.ts';
 import type { Connection } from './connect.ts';
 import { dockerSeccompProfile, profileForOwnKernel } from './seccomp/profile.ts';
 import type { DockerSettings } from './settings.ts';
@@ -56,9 +57,14 @@ async function readProfile(path: string): Promise<string> {
       return JSON.stringify(profile);
     throw new Error('it has no "defaultAction"');
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
     throw new SandboxError(
       'CONFIG_INVALID',
-      `${path} (DOCKER_SECCOMP_PROFILE) is no seccomp profile: ${(error as Error).message}`,
+      asSentence(
+        code === 'ENOENT'
+          ? `${path} (DOCKER_SECCOMP_PROFILE) does not exist`
+          : `${path} (DOCKER_SECCOMP_PROFILE) is no seccomp profile: ${message}`,
+      ),
       {
         hint: "Use Docker's JSON format, or unset DOCKER_SECCOMP_PROFILE for the profile of Glovebox.",
         cause: error,

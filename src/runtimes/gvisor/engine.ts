@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { ask } from '../host/ask.ts';
 import type { Missing } from '../host/tools.ts';
 import type { Dialect } from './bundle.ts';
 
@@ -30,40 +29,32 @@ const PLATFORMS = ['systrap', 'ptrace'];
 /** The release from which on a runsc is not called old: about two years before this was written. */
 const RECENT_RELEASE = 20241101;
 
-/** How long runsc may take to say what it is. */
-const ASK_TIMEOUT_MS = 10_000;
-
 /** Asks runsc what it can do, or says why it is of no use. */
 export async function askEngine(runsc: string): Promise<Engine | Missing> {
   try {
     const [version, platforms, flags] = await Promise.all(
+      // Versions differ in where they print their help.
       [['--version'], ['help', 'platforms'], ['flags']].map((args) => ask(runsc, args)),
     );
     return describeEngine(version ?? '', platforms ?? '', flags ?? '');
   } catch (error) {
-    return { reason: `${runsc} does not run: ${(error as Error).message.trim()}`, fix: REINSTALL };
+    return { reason: (error as Error).message, fix: INSTALL };
   }
 }
 
-async function ask(runsc: string, args: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(runsc, args, { env: {}, timeout: ASK_TIMEOUT_MS });
-  // Versions differ in where they print their help.
-  return stdout + stderr;
-}
-
-export const REINSTALL =
+export const INSTALL =
   'Install a current gVisor: apt-get install runsc (Debian; bookworm-backports has a later one), or as gvisor.dev says under Installation.';
 
 /** Reads what runsc printed. Pure. */
 export function describeEngine(version: string, platforms: string, flags: string): Engine | Missing {
   const name = /^runsc version (\S+)/m.exec(version)?.[1];
-  if (name === undefined) return { reason: `It is not gVisor's runsc: ${version.trim()}`, fix: REINSTALL };
+  if (name === undefined) return { reason: `It is not gVisor's runsc: ${version.trim()}`, fix: INSTALL };
   const offered = platforms.split(/\s+/);
   const platform = PLATFORMS.find((candidate) => offered.includes(candidate));
   if (platform === undefined) {
     return {
       reason: `runsc ${name} has no platform that works here: it offers ${offered.filter(Boolean).join(', ') || 'none'}.`,
-      fix: REINSTALL,
+      fix: INSTALL,
     };
   }
   const names = [...flags.matchAll(/^\s+-(\S+)/gm)].map(([, flag = '']) => flag);
@@ -75,6 +66,6 @@ export function engineNotes({ version }: Pick<Engine, 'version'>): string[] {
   const release = Number(/\d{8}/.exec(version)?.[0]);
   if (Number.isNaN(release) || release >= RECENT_RELEASE) return [];
   return [
-    `runsc ${version} is old: gVisor mends holes in each release. ${REINSTALL.replace('Install a', 'Use a')}`,
+    `runsc ${version} is old: gVisor mends holes in each release. ${INSTALL.replace('Install a', 'Use a')}`,
   ];
 }

@@ -1,17 +1,20 @@
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import { packageVersion } from '../../version.ts';
-import { readCached, writeCached } from '../host/cache.ts';
+import { forgetCached, readCached, writeCached } from '../host/cache.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
+import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
 import { InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import { LOOK, type Look, parseLook } from '../host/look.ts';
+import { namespaceSettings } from '../host/namespaces.ts';
 import { prepareOutputPipes } from '../host/pipes.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { findTools } from '../host/tools.ts';
 import type { Capabilities, Guest, Probe, Runtime } from '../runtime.ts';
+import { asSentence } from '../sentence.ts';
 import { createGuest } from './create.ts';
-import { askEngine, type Engine, engineNotes, PACKAGES, type Tools } from './engine.ts';
+import { askEngine, type Engine, engineNotes, INSTALL, PACKAGES, type Tools } from './engine.ts';
 import { type GivenRoot, interpretersIn, readGivenRoot, readState } from './givenRoot.ts';
 import { initProgram } from './init/init.ts';
 import type { GvisorSettings } from './settings.ts';
@@ -46,8 +49,13 @@ export function gvisor(options: GvisorOptions = {}): Runtime {
       const { unavailable, engine, capabilities, inside } = await prepare();
       if (unavailable) return unavailable;
       const version = `runsc ${engine.version}, platform ${engine.platform}`;
-      const about = inside && [`Its root is the folder ${inside.path}.`];
-      return { available: true, version, capabilities, notes: engineNotes(engine), ...(about && { about }) };
+      return {
+        ...{ available: true, version, capabilities, notes: engineNotes(engine) },
+        about: [
+          ...(inside === undefined ? [] : [`Its root is the folder ${inside.path}.`]),
+          describeCgroups(cgroups, process.getuid?.() === 0),
+        ],
+      };
     },
     async create(spec): Promise<Guest> {
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
@@ -135,7 +143,7 @@ async function getReady(
   }
   // A sandbox is likely to follow.
   prepareOutputPipes();
-  const tools = findTools(PACKAGES);
+  const tools = findTools(PACKAGES, { runsc: INSTALL });
   if ('reason' in tools) return unavailable(tools.reason, tools.fix);
   const capabilities = capabilitiesWith(cgroups);
   const key = trialKey(tools, capabilities);
@@ -148,7 +156,10 @@ async function getReady(
   const engine = await askEngine(tools.runsc);
   if ('reason' in engine) return unavailable(engine.reason, engine.fix);
   const problem = await tryOnce({ tools, engine, capabilities, cgroups, root: undefined });
-  if (problem !== undefined) return unavailable(problem, TRIAL_FIX);
+  if (problem !== undefined) {
+    await forgetCached('trials', key);
+    return unavailable(problem, TRIAL_FIX);
+  }
   await writeCached('trials', key, wordsOf(engine));
   return { tools, engine, capabilities };
 }
@@ -168,7 +179,10 @@ async function getReadyInside(
   const engine = await askEngine(tools.runsc);
   if ('reason' in engine) return unavailable(engine.reason, engine.fix);
   const looked = await lookInto({ ...parts, engine });
-  if ('problem' in looked) return unavailable(`in the root ${path} ${looked.problem}`, ROOT_FIX);
+  if ('problem' in looked) {
+    await forgetCached('roots', key);
+    return unavailable(`A sandbox in the root ${path} does not work: ${looked.problem}`, ROOT_FIX);
+  }
   const inside = { path, look: looked.look, state: stateOfFound(path, looked.look) };
   await writeCached('roots', key, [looked.said, inside.state, ...wordsOf(engine)]);
   return { tools, engine, capabilities, inside };
@@ -198,12 +212,12 @@ function trialKey(tools: Tools, capabilities: Capabilities): unknown {
     readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'),
     process.getuid?.(),
     ['mnt', 'pid', 'user'].map((namespace) => readlinkSync(`/proc/self/ns/${namespace}`)),
-    [tools, mtimeMs, size, capabilities],
+    [tools, mtimeMs, size, capabilities, namespaceSettings()],
   ];
 }
 
 function unavailable(reason: string, fix: string): Ready {
-  return { unavailable: { available: false, reason, fix } };
+  return { unavailable: { available: false, reason: asSentence(reason), fix } };
 }
 
 /** Who holds what with these cgroups. Pure. */

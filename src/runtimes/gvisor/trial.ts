@@ -58,12 +58,12 @@ async function runTrial(guest: Guest): Promise<string | undefined> {
   const deadline = setTimeout(() => trial.kill('SIGKILL'), TRIAL_TIMEOUT_MS);
   try {
     const [seen, said, { code }] = await Promise.all([text(trial.stdout), text(trial.stderr), trial.exit]);
-    if (code !== 0) return `a trial sandbox failed: ${said.trim() || `it ended with ${code}`}`;
+    if (code !== 0) return `A trial sandbox failed: ${said.trim() || `it ended with ${code}`}`;
     if (seen.startsWith(readFileSync('/proc/version', 'utf8'))) {
-      return "a trial sandbox was not held: its kernel is the host's.";
+      return "A trial sandbox was not held: its kernel is the host's.";
     }
     const missing = TRIAL_FACTS.find((fact) => !fact.test(seen));
-    return missing && `a trial sandbox was not held: ${missing.source} is not so inside.`;
+    return missing && `A trial sandbox was not held: ${missing.source} is not so inside.`;
   } finally {
     clearTimeout(deadline);
   }

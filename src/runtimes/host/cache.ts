@@ -3,7 +3,7 @@
  * depend on. A cache is only ever a shortcut: what cannot be read or written costs time and nothing else.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -28,6 +28,12 @@ export async function writeCached(kind: string, key: unknown, parts: readonly st
   } catch {
     // A home that cannot be written.
   }
+}
+
+/** Forgets what turned out not to be so any more. */
+export async function forgetCached(kind: string, key: unknown): Promise<void> {
+  // A home that cannot be written: then nothing was kept there by us.
+  await rm(fileFor(kind, key), { force: true }).catch(() => {});
 }
 
 function fileFor(kind: string, key: unknown): string {

@@ -6,9 +6,10 @@ export interface Missing {
   readonly fix: string;
 }
 
-/** Finds programs of the host, or says which is missing and which package has it. */
+/** Finds programs of the host, or says which is missing and which package has it, or what else to do for it. */
 export function findTools<Name extends string>(
   packages: Readonly<Record<Name, string>>,
+  fixes: { readonly [Each in Name]?: string } = {},
 ): Readonly<Record<Name, string>> | Missing {
   const paths: Partial<Record<Name, string>> = {};
   for (const [name, packageName] of Object.entries<string>(packages)) {
@@ -16,7 +17,9 @@ export function findTools<Name extends string>(
     if (path === undefined) {
       return {
         reason: `${packageName === name ? name : `${packageName} (${name})`} is not installed.`,
-        fix: `Install it: apt-get install ${packageName} (or your system's package of that name).`,
+        fix:
+          fixes[name as Name] ??
+          `Install it: apt-get install ${packageName} (or your system's package of that name).`,
       };
     }
     paths[name as Name] = path;

@@ -49,7 +49,8 @@ export function local({
         available: true,
         version: 'plain process',
         capabilities,
-        notes: [held ? notHeld(held) : AS_ASKED],
+        whyNotMore: held ? whyPlain(held) : WHY_AS_ASKED,
+        notes: [`${PLAIN} ${held ? whyPlain(held) : WHY_AS_ASKED}`],
       };
     },
     async create(spec, signal) {
@@ -80,12 +81,13 @@ export function local({
 const PLAIN =
   'The code runs as a plain process, not held: it can read and change your files and use the network.';
 
-/** The one line that a person sees when namespaces were wanted and do not work. */
-function notHeld({ reason, fix }: Probe & { available: false }): string {
-  return `${PLAIN} ${capitalized(reason)} ${fix}`;
+/** Why it is a plain process although namespaces were wanted. */
+function whyPlain({ reason, fix }: Probe & { available: false }): string {
+  return `${capitalized(reason)} ${fix}`;
 }
 
-const AS_ASKED = `${PLAIN} SANDBOX_LOCAL_ISOLATION=none asks for that; unset it to be held where this host can.`;
+const WHY_AS_ASKED =
+  'SANDBOX_LOCAL_ISOLATION=none asks for a plain process; unset it to be held where this host can.';
 
 function capitalized(sentence: string): string {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);

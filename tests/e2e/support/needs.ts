@@ -13,6 +13,23 @@ const NEEDS = {
       return 'bubblewrap does not work here';
     }
   },
+  docker: () => {
+    try {
+      const image = process.env['DOCKER_IMAGE'] ?? 'glovebox-sandbox:latest';
+      execFileSync('docker', ['image', 'inspect', image], { stdio: 'ignore' });
+      return undefined;
+    } catch {
+      return 'no engine that has the image of the sandboxes answers here';
+    }
+  },
+  gvisor: () => {
+    try {
+      execFileSync('runsc', ['--network=none', '--ignore-cgroups', 'do', 'true'], { stdio: 'ignore' });
+      return undefined;
+    } catch {
+      return 'runsc does not work here';
+    }
+  },
   root: () => (process.getuid?.() === 0 ? undefined : 'this user is not root'),
   cgroups: () =>
     cgroupFolders().some(canHoldSandboxes) ? undefined : 'no cgroup of this machine can be written',
