@@ -43,7 +43,10 @@ async function said(action: Promise<unknown>): Promise<string> {
   return action.then(
     (value) => ((value as { content?: string })?.content?.includes(SECRET) ? 'LEAKED' : 'ok'),
     (error: { name: string; code?: string; message: string }) =>
-      error.name === 'SandboxError' ? String(error.code) : `${error.name}: ${error.message}`,
+      // A failure is never what is expected: its message tells more.
+      error.name === 'SandboxError' && error.code !== 'SANDBOX_FAILED'
+        ? String(error.code)
+        : `${error.name}: ${error.message}`,
   );
 }
 
