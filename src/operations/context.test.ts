@@ -14,7 +14,6 @@ describe('what runtimes take from the settings', () => {
       docker: {
         image: 'glovebox-sandbox:latest',
         images: {},
-        networkEnabled: false,
         securityOpt: [],
       },
       gvisor: {},
@@ -35,7 +34,6 @@ describe('what runtimes take from the settings', () => {
         image: 'a',
         images: { python: 'p', javascript: 'j', shell: 's' },
         runtime: 'runsc',
-        networkEnabled: true,
         seccompProfile: '/place/p.json',
         securityOpt: ['apparmor=b'],
       },

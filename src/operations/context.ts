@@ -77,7 +77,6 @@ export function runtimeOptions({ settings }: Pick<LoadedSettings, 'settings'>): 
         ...(shellImage === undefined ? {} : { shell: shellImage }),
       },
       ...(dockerRuntime === undefined ? {} : { runtime: dockerRuntime }),
-      networkEnabled: settings.dockerNetworkEnabled,
       ...(dockerSeccompProfile === undefined ? {} : { seccompProfile: dockerSeccompProfile }),
       securityOpt: settings.dockerSecurityOpt ?? [],
     },

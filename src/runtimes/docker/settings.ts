@@ -7,8 +7,6 @@ export interface DockerSettings {
   readonly images: Readonly<Partial<Record<LanguageName, string>>>;
   /** The engine's low-level runtime, such as `runsc`; the engine's default otherwise. */
   readonly runtime?: string;
-  /** Whether a sandbox may be given an open network. */
-  readonly networkEnabled: boolean;
   /** The path of a seccomp profile that takes the place of ours. */
   readonly seccompProfile?: string;
   /** Further security options, none of which weakens anything. */
@@ -19,6 +17,5 @@ export interface DockerSettings {
 export const DEFAULT_DOCKER_SETTINGS: DockerSettings = {
   image: 'glovebox-sandbox:latest',
   images: {},
-  networkEnabled: false,
   securityOpt: [],
 };

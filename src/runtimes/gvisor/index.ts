@@ -50,8 +50,9 @@ export function gvisor(options: GvisorOptions = {}): Runtime {
       if (unavailable) return unavailable;
       const version = `runsc ${engine.version}, platform ${engine.platform}`;
       return {
-        ...{ available: true, version, capabilities, notes: engineNotes(engine) },
+        ...{ available: true, version, capabilities },
         about: [
+          ...engineNotes(engine),
           ...(inside === undefined ? [] : [`Its root is the folder ${inside.path}.`]),
           describeCgroups(cgroups, process.getuid?.() === 0),
         ],
