@@ -247,7 +247,7 @@ describe.each(EACH_KIND)('side by side: $name', (target) => {
     expect(processesWith(marker)).toEqual([]);
     expect(traces()).toEqual(before.traces);
     await eventually('its descriptors are closed', () => descriptors() <= before.descriptors + 2);
-  });
+  }, 150_000);
 });
 
 describeMissing('processes');

@@ -175,7 +175,7 @@ function startProgram(parts: DockerParts, files: Files, number: number): Promise
     ...(files.kind === 'kept' ? { volumes: files.volumes } : {}),
     labels: labelsFor(name),
   });
-  return ProgramContainer.start(parts.connection.engine, name, body);
+  return ProgramContainer.start(parts.connection, name, body);
 }
 
 /** Two file systems in memory, each as large as its share. */

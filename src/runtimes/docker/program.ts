@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
-import { KILLED } from '../host/figures.ts';
+import { KILLED, mayHaveLackedMemory } from '../host/figures.ts';
 import type { Exit, GuestProcess } from '../runtime.ts';
 import { STARTED } from './bootstrap.ts';
+import type { Connection } from './connect.ts';
 import {
   attach,
   type ContainerState,
@@ -33,9 +34,13 @@ const READER_PATIENCE_MS = 500;
 /** How much of what the bootstrap complained about is read. */
 const MAX_COMPLAINT_BYTES = 2000;
 
+/** What is needed of a connection. */
+type EngineParts = Pick<Connection, 'engine' | 'ownKernel'>;
+
 /** A container that runs and waits for its one program. */
 export class ProgramContainer {
   readonly #engine: Engine;
+  readonly #ownKernel: boolean;
   readonly #id: string;
   readonly #connection: Socket;
   readonly #output: Demultiplexer;
@@ -43,8 +48,9 @@ export class ProgramContainer {
   #removed: Promise<void> | undefined;
   #ended = false;
 
-  private constructor(engine: Engine, id: string, connection: Socket) {
+  private constructor({ engine, ownKernel }: EngineParts, id: string, connection: Socket) {
     this.#engine = engine;
+    this.#ownKernel = ownKernel;
     this.#id = id;
     this.#connection = connection;
     // It ends with the container; what is written to one that has ended is its own business.
@@ -58,14 +64,15 @@ export class ProgramContainer {
   }
 
   /** Throws `SANDBOX_FAILED` with the engine's reason; nothing is left then. */
-  static async start(engine: Engine, name: string, body: object): Promise<ProgramContainer> {
+  static async start(parts: EngineParts, name: string, body: object): Promise<ProgramContainer> {
+    const { engine } = parts;
     let id: string | undefined;
     try {
       id = await createContainer(engine, name, body);
       const { socket, head } = await attach(engine, id);
       if (head.length > 0) socket.unshift(head);
       await startContainer(engine, id);
-      return new ProgramContainer(engine, id, socket);
+      return new ProgramContainer(parts, id, socket);
     } catch (error) {
       // By name: the engine may have made it and then failed to answer.
       await removeContainer(engine, id ?? name).catch(() => {});
@@ -124,13 +131,14 @@ export class ProgramContainer {
     // The engine hands over what is left only now, and closes the connection after it.
     await this.#output.drained(READER_PATIENCE_MS);
     const code = state.ExitCode;
-    const mayBeMemory = code === KILLED && !wasKilled();
+    const mayBeMemory = mayHaveLackedMemory(code, this.#ownKernel) && !wasKilled();
     const memory = mayBeMemory
       ? await ranOutOfMemory(this.#engine, this.#id, state).catch((error: unknown) => {
           throw containerFailed(error);
         })
       : state.OOMKilled;
-    return { code, outOfMemory: mayBeMemory && memory, ...(memory ? { oomKills: 1 } : {}) };
+    const outOfMemory = mayBeMemory && memory;
+    return { code: outOfMemory ? KILLED : code, outOfMemory, ...(memory ? { oomKills: 1 } : {}) };
   }
 
   /** A kill that does not end it must not go unnoticed. */

@@ -43,7 +43,7 @@ export async function askEngine(runsc: string): Promise<Engine | Missing> {
 }
 
 export const INSTALL =
-  'Install a current gVisor: apt-get install runsc (Debian; bookworm-backports has a later one), or as gvisor.dev says under Installation.';
+  'Install a current gVisor: apt-get install runsc (Debian; bookworm-backports has that of July 2024), or as gvisor.dev says under Installation.';
 
 /** Reads what runsc printed. Pure. */
 export function describeEngine(version: string, platforms: string, flags: string): Engine | Missing {

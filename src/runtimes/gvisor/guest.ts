@@ -3,7 +3,7 @@ import { availableParallelism, constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import type { Cgroup } from '../host/cgroups/cgroup.ts';
-import { type Figures, startCounting, wasOutOfMemory } from '../host/figures.ts';
+import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
@@ -204,8 +204,8 @@ function describeExit(
   }
   if (report === undefined && !signalled && !counted.oomKills) throw isolationFailed(complaint);
   const code = report?.code ?? 128 + constants.signals[signalled ?? 'SIGKILL'];
-  const outOfMemory = signalled !== 'SIGKILL' && wasOutOfMemory(code, counted);
-  return { code, outOfMemory, ...aboutProgram(counted) };
+  const outOfMemory = signalled !== 'SIGKILL' && wasOutOfMemory(code, counted, true);
+  return { code: outOfMemory ? KILLED : code, outOfMemory, ...aboutProgram(counted) };
 }
 
 /** The processes of the group are those of the engine, and tell nothing of the program's. */

@@ -25,7 +25,19 @@ export function startCounting(cgroup: Cgroup | undefined): () => Figures {
 /** 128 and SIGKILL's number. */
 export const KILLED = 137;
 
+/**
+ * With gVisor's platform systrap a process of the host holds the memory of each program. When the host ends that
+ * one for want of memory, the program exits with EPERM, as though by itself (`errDeadSubprocess` and `runApp` in
+ * its source; seen with the release of July 2024). Later releases end the whole sandbox.
+ */
+const LOST_ITS_MEMORY = 1;
+
+/** Whether a program with this code may have been ended for want of memory. */
+export function mayHaveLackedMemory(code: number, ownKernel = false): boolean {
+  return code === KILLED || (ownKernel && code === LOST_ITS_MEMORY);
+}
+
 /** Nobody can tell `exit(137)` from the signal; that the group lost a process to its limit decides. */
-export function wasOutOfMemory(code: number, { oomKills }: Figures): boolean {
-  return code === KILLED && (oomKills ?? 0) > 0;
+export function wasOutOfMemory(code: number, { oomKills }: Figures, ownKernel = false): boolean {
+  return mayHaveLackedMemory(code, ownKernel) && (oomKills ?? 0) > 0;
 }
