@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
-import type { Policy } from '../../policy/policy.ts';
 import { packageVersion } from '../../version.ts';
 import { forgetCached, readCached, writeCached } from '../host/cache.ts';
 import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
@@ -21,6 +19,7 @@ import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { findTools, type Missing } from '../host/tools.ts';
+import { trialSpec } from '../host/trialSpec.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
 import { BubblewrapGuest } from './guest.ts';
@@ -178,19 +177,6 @@ export function capabilitiesWith(cgroups: CgroupHost | undefined): Capabilities 
   };
 }
 
-const TRIAL_POLICY: Policy = {
-  network: 'none',
-  networkIsDefault: true,
-  limits: {
-    memoryMb: { value: 64, default: true },
-    diskMb: { value: 1, default: true },
-    // Enough for the trial, and so few that a kernel which counts the whole user's processes here fails it.
-    processes: { value: 8, default: true },
-    timeoutSec: { value: 10, default: true },
-  },
-  requires: {},
-};
-
 /** What the program of the trial must find about itself. */
 const TRIAL_FACTS = [/^NoNewPrivs:\t1$/m, /^Seccomp:\t2$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m];
 
@@ -200,12 +186,13 @@ async function tryOnce(
   cgroups: CgroupHost | undefined,
 ): Promise<Missing | undefined> {
   try {
-    const spec: SandboxSpec = {
-      id: `trial${randomBytes(6).toString('hex')}`,
-      policy: TRIAL_POLICY,
-      languages: [],
-    };
-    const guest = await createGuest({ spec, tools, capabilities, interpreters: new Map(), cgroups });
+    const guest = await createGuest({
+      spec: trialSpec(),
+      tools,
+      capabilities,
+      interpreters: new Map(),
+      cgroups,
+    });
     try {
       const trial = await guest.spawn({
         argv: [tools.sh, '-c', 'cat /proc/self/status; exit'],

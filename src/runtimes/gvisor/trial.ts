@@ -1,25 +1,13 @@
 /** One sandbox that is made to see that it holds, before any other is. */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { isSandboxError } from '../../errors.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { LOOK_POLICY, type Look, lookFrom, parseLook } from '../host/look.ts';
-import type { Guest, SandboxSpec } from '../runtime.ts';
+import { trialSpec } from '../host/trialSpec.ts';
+import type { Guest } from '../runtime.ts';
 import { createGuest, type SandboxParts } from './create.ts';
-
-const TRIAL_POLICY: Policy = {
-  network: 'none',
-  networkIsDefault: true,
-  limits: {
-    memoryMb: { value: 64, default: true },
-    diskMb: { value: 1, default: true },
-    processes: { value: 8, default: true },
-    timeoutSec: { value: 10, default: true },
-  },
-  requires: {},
-};
 
 /** What the program of the trial must find about itself. */
 const TRIAL_FACTS = [/^Uid:(\t1000){4}$/m, /^Seccomp:\t2$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m];
@@ -33,16 +21,19 @@ export type TrialParts = Omit<SandboxParts, 'spec' | 'interpreters'>;
 /** Makes one sandbox by the very code that makes the real ones; resolves to what is wrong with it. */
 export async function tryOnce(parts: TrialParts): Promise<string | undefined> {
   try {
-    return await inTrial(parts, TRIAL_POLICY, runTrial);
+    return await inTrial(parts, undefined, runTrial);
   } catch (error) {
     if (!isSandboxError(error)) throw error;
     return error.message;
   }
 }
 
-async function inTrial<T>(parts: TrialParts, policy: Policy, use: (guest: Guest) => Promise<T>): Promise<T> {
-  const spec: SandboxSpec = { id: `trial${randomBytes(6).toString('hex')}`, policy, languages: [] };
-  const guest = await createGuest({ ...parts, spec, interpreters: new Map() });
+async function inTrial<T>(
+  parts: TrialParts,
+  policy: Policy | undefined,
+  use: (guest: Guest) => Promise<T>,
+): Promise<T> {
+  const guest = await createGuest({ ...parts, spec: trialSpec(policy), interpreters: new Map() });
   try {
     return await use(guest);
   } finally {
