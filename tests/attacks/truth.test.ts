@@ -169,7 +169,7 @@ print('prepared')`,
         { env: { VICTIM: victim } },
       );
       expect(prepared.stdout).toBe('prepared\n');
-      const next = await live.execute(`print('as submitted')`, { timeout: 5 }).then(
+      const next = await live.execute(`print('as submitted')`, { timeout: 20 }).then(
         (result) => [result.outcome, result.stdout],
         (error: { code: string; message: string }) => [
           'refused',
@@ -185,7 +185,7 @@ print('prepared')`,
       // What it left is its own to remove: the sandbox is not lost.
       const repaired = await live.execute('chmod 755 .; rm -rf main.py; echo repaired', {
         language: 'shell',
-        timeout: 5,
+        timeout: 20,
       });
       expect(repaired.stdout).toBe('repaired\n');
       expect(await live.execute(`print('again')`)).toMatchObject({ stdout: 'again\n' });

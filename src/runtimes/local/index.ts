@@ -5,7 +5,8 @@ import { findCgroups } from '../host/cgroups/find.ts';
 import { findExecutable } from '../host/executables.ts';
 import { InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import type { Probe, Runtime } from '../runtime.ts';
-import { createPlainGuest, plainCapabilities, sweepFolders } from './plain.ts';
+import { sweepFolders } from './leftovers.ts';
+import { createPlainGuest, plainCapabilities } from './plain.ts';
 
 export type LocalIsolation = 'auto' | 'namespace' | 'none';
 

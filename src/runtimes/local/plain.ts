@@ -6,18 +6,9 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
@@ -30,14 +21,15 @@ import { openInput, prepareInput } from '../host/input.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { Launcher } from '../host/launch.ts';
 import { type LaunchStep, launcherArguments } from '../host/launcher.ts';
-import { isAbandoned, ownedName } from '../host/owner.ts';
-import { type OutputPipes, pipeFolder, takeOutputPipes } from '../host/pipes.ts';
+import { ownedName } from '../host/owner.ts';
+import { type OutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
 import { isRunning, readStat, sendSignal } from '../host/procfs.ts';
 import { removeTree } from '../host/removeTree.ts';
 import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
+import { marks } from './leftovers.ts';
 
 export interface PlainOptions {
   readonly interpreters: InterpreterFinder;
@@ -113,26 +105,6 @@ function startLauncher(bash: string, home: string, output: OutputPipes, stdin: C
 interface Waiting {
   readonly launcher: Launcher;
   readonly orders: string;
-}
-
-/** Removes the folders that dead processes of ours left; resolves to how many. */
-export async function sweepFolders(): Promise<number> {
-  const ours = [...new Set([tmpdir(), pipeFolder()])]
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-    .filter((path) => isAbandoned(basename(path)))
-    // A name proves nothing in a folder that everybody may write to.
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.());
-  for (const path of ours) {
-    // Processes of a dead owner still know their folder.
-    await endTree({ variables: marks(path) });
-    await removeTree(path);
-  }
-  return ours.length;
-}
-
-/** Variables that every process of the run was given; a program may still take them away from its children. */
-function marks(home: string): string[] {
-  return [`HOME=${join(home, 'workspace')}`, `TMPDIR=${join(home, 'tmp')}`];
 }
 
 interface PlainParts {

@@ -110,9 +110,14 @@ export async function sweepIn(folder: string): Promise<string[]> {
   const abandoned = subfolders(folder).filter(isAbandoned);
   for (const name of abandoned) {
     const group = `${folder}/${name}`;
-    if (existsSync(`${group}/pids.max`)) writeControl(group, 'pids.max', 0);
-    await killMembers(group);
-    await removeGroup(group);
+    try {
+      if (existsSync(`${group}/pids.max`)) writeControl(group, 'pids.max', 0);
+      await killMembers(group);
+      await removeGroup(group);
+    } catch (error) {
+      // Another process of ours was faster.
+      if (existsSync(group)) throw error;
+    }
   }
   return abandoned;
 }
