@@ -21,6 +21,20 @@ export function writeControl(folder: string, file: string, value: string | numbe
   writeFileSync(`${folder}/${file}`, String(value));
 }
 
+/**
+ * Lets a group that has its quota save up as much again, and begin with that: starting a sandbox and an interpreter
+ * takes one burst of processor time, which the quota alone stretches over several periods. Over any longer time
+ * the share stays what it is. The kernel refills when this is set (`tg_set_cfs_bandwidth` in
+ * kernel/sched/core.c; Linux 5.14 and later, Documentation/scheduler/sched-bwc.rst).
+ */
+export function allowBurst(
+  folder: string,
+  file: 'cpu.max.burst' | 'cpu.cfs_burst_us',
+  quotaUs: number,
+): void {
+  if (existsSync(`${folder}/${file}`)) writeControl(folder, file, quotaUs);
+}
+
 /** The number behind `key` in a file of `key value` lines. */
 export function readKeyed(folder: string, file: string, key: string): number | undefined {
   const line = readControl(folder, file)

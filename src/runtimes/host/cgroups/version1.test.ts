@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -17,5 +17,17 @@ describe('cgroup version 1', () => {
     const parents = { memory: join(mount, 'memory'), pids: join(mount, 'pids') };
     const group = await cgroupVersion1(parents, [mount]).create('box', { memoryBytes: 4096, processes: 3 });
     expect(group.entrances).toEqual([join(mount, 'memory/box/tasks'), join(mount, 'pids/box/tasks')]);
+  });
+
+  it('lets a group save up one share of the processors where the kernel can', async () => {
+    const cpu = join(mount, 'cpu');
+    const limits = { memoryBytes: 4096, processes: 3, cpuCores: 0.25 };
+    mkdirSync(join(cpu, 'old'), { recursive: true });
+    mkdirSync(join(cpu, 'new'));
+    writeFileSync(join(cpu, 'new/cpu.cfs_burst_us'), '0');
+    const host = cgroupVersion1({ cpu }, [mount]);
+    for (const name of ['old', 'new']) expect((await host.create(name, limits)).held.cpuCores).toBe(0.25);
+    expect(readFileSync(join(cpu, 'new/cpu.cfs_burst_us'), 'utf8')).toBe('25000');
+    expect(existsSync(join(cpu, 'old/cpu.cfs_burst_us'))).toBe(false);
   });
 });

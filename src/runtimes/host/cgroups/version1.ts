@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
+  allowBurst,
   killMembers,
   members,
   notMade,
@@ -96,7 +97,9 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     if (cpu && limits.cpuCores !== undefined) {
       mkdirSync(cpu, { recursive: true });
       writeControl(cpu, 'cpu.cfs_period_us', PERIOD_US);
-      writeControl(cpu, 'cpu.cfs_quota_us', Math.round(limits.cpuCores * PERIOD_US));
+      const quota = Math.round(limits.cpuCores * PERIOD_US);
+      writeControl(cpu, 'cpu.cfs_quota_us', quota);
+      allowBurst(cpu, 'cpu.cfs_burst_us', quota);
     }
   };
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Cgroup, CgroupHost, CgroupLimits, Controller } from './cgroup.ts';
 import {
+  allowBurst,
   killMembers,
   members,
   moveToWhereWeAre,
@@ -77,7 +78,9 @@ export function cgroupVersion2(
     }
     if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
     if (controllers.has('cpu') && limits.cpuCores !== undefined) {
-      writeControl(folder, 'cpu.max', `${Math.round(limits.cpuCores * PERIOD_US)} ${PERIOD_US}`);
+      const quota = Math.round(limits.cpuCores * PERIOD_US);
+      writeControl(folder, 'cpu.max', `${quota} ${PERIOD_US}`);
+      allowBurst(folder, 'cpu.max.burst', quota);
     }
   };
 
