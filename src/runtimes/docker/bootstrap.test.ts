@@ -55,6 +55,9 @@ describe.each(SHELLS)('the bootstrap in %s', (shell) => {
       ['a/b/all bytes', Uint8Array.from({ length: 256 }, (_, byte) => byte)],
       ["a/it's $HOME `id`\nnew line", Buffer.from('odd')],
       ['-n', Buffer.alloc(0)],
+      ['short', Buffer.from("%s \\n 'it' \r\n\ttab\x01\x7f$(id)\n\n")],
+      ['more than short', Buffer.alloc(16_385, 'a')],
+      ['latin', Buffer.from('é', 'latin1')],
       ['large', Buffer.alloc(300_001, 'xyz')],
     ]);
     expect(run(shell, { files }, 'rest').stdout).toBe(`${STARTED}\nrest`);

@@ -25,6 +25,9 @@ eval "$(take ${512} "$blocks")"
 
 const BLOCK = 512;
 
+/** Most programs are shorter. */
+const SHORT_BYTES = 16 * 1024;
+
 /** Fewer and larger steps for what is large. */
 const LARGE_BLOCK = 64 * 1024;
 
@@ -69,14 +72,18 @@ relay() {
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
 export function writeOrders({ files, unset, environment, argv, relay }: FirstOrders): Buffer {
   const folders = new Set([...files.keys()].flatMap(parentFolders));
+  const sent = new Map([...files].filter(([, content]) => !isShortText(content)));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const ours = assignments.filter((assignment) => OF_THE_SHELL.test(assignment));
   const lines = [
     ...[...folders].map((folder) => `mkdir -p -- ${shellWord(folder)} || fail 'cannot make a folder'`),
-    ...[...files].map(
-      ([path, { byteLength }]) =>
-        `put ${shellWord(`./${path}`)} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
-    ),
+    ...[...files].map(([path, content]) => {
+      const { byteLength } = content;
+      const word = shellWord(`./${path}`);
+      return sent.has(path)
+        ? `put ${word} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`
+        : `printf '%s' ${shellWord(Buffer.from(content).toString('latin1'))} >${word} || fail "cannot write "${word}`;
+    }),
     // Some of them may not be set, or not be this shell's to unset.
     ...unset.map((name) => `unset ${name} 2>/dev/null || :`),
     ...assignments
@@ -87,8 +94,13 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
     `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
-  const contents = [...files.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
+  const contents = [...sent.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
   return Buffer.concat([Buffer.from(`${orders.length / BLOCK}\n`), orders, ...contents]);
+}
+
+/** What a shell of any kind writes by itself, without a process for it: on gVisor each takes tens of milliseconds. */
+function isShortText(content: Uint8Array): boolean {
+  return content.byteLength <= SHORT_BYTES && content.every((byte) => byte > 0 && byte < 128);
 }
 
 /** Variables that shells set, follow or refuse to have set: they are handed over when no shell is left. */
