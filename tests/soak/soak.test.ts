@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { getSandbox } from '../../src/index.ts';
+import { ownedName } from '../../src/runtimes/host/owner.ts';
 import { turns } from '../contract/holdToContract.ts';
 import { eventually } from '../support/eventually.ts';
 import { interpretersOf } from '../support/interpreters.ts';
@@ -91,12 +92,16 @@ function isEmpty(left: Left): boolean {
   return Object.values(left).every((list) => list.length === 0);
 }
 
-/** The ids of the containers that the engine has; none where there is no engine. */
+/** The ids of the containers that this process has at the engine; none where there is no engine. */
 async function containersNow(): Promise<string[]> {
   try {
-    const list = ['ps', '--all', '--quiet', '--no-trunc', '--filter', 'label=io.glovebox.owner'];
-    const { stdout } = await promisify(execFile)('docker', list);
-    return stdout.split('\n').filter(Boolean);
+    const format = '{{.ID}} {{.Label "io.glovebox.owner"}}';
+    const { stdout } = await promisify(execFile)('docker', ['ps', '--all', '--no-trunc', '--format', format]);
+    const ours = ownedName('');
+    return stdout.split('\n').flatMap((line) => {
+      const [id = '', owner = ''] = line.split(' ');
+      return owner.startsWith(ours) ? [id] : [];
+    });
   } catch {
     return [];
   }
