@@ -3,8 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Policy } from '../../policy/policy.ts';
 import { shellWord } from '../host/shellWord.ts';
 import { BOOTSTRAP, type FirstOrders, STARTED, writeOrders } from './bootstrap.ts';
+import { limitsInShell } from './container.ts';
 
 const SHELLS = ['/bin/dash', '/bin/bash', '/bin/busybox'].filter(existsSync);
 
@@ -19,8 +21,25 @@ const orders: FirstOrders = {
   unset: [],
   environment: { PATH: '/usr/bin:/bin' },
   argv: ['/bin/cat'],
+  limits: [],
   relay: false,
 };
+
+const POLICY: Policy = {
+  network: 'none',
+  networkIsDefault: true,
+  limits: {
+    memoryMb: { value: 64, default: true },
+    diskMb: { value: 1, default: true },
+    processes: { value: 8, default: true },
+    timeoutSec: { value: 5, default: true },
+  },
+  requires: {},
+};
+
+const PRINT_LIMITS = `
+import json, resource
+print(json.dumps({name: resource.getrlimit(getattr(resource, 'RLIMIT_' + name)) for name in ('CORE', 'NOFILE', 'FSIZE', 'CPU')}))`;
 
 /** Runs it as an engine does: with a pipe to read from, and nothing of ours around it. */
 function run(
@@ -47,6 +66,17 @@ describe.each(SHELLS)('the bootstrap in %s', (shell) => {
       stderr: '',
       status: 0,
     });
+  });
+
+  it('sets limits that the program cannot raise', () => {
+    const limits = limitsInShell({ policy: POLICY, cores: 2, isPodman: true });
+    const argv = ['/usr/bin/python3', '-c', PRINT_LIMITS] as const;
+    // Under its own name bash counts in blocks of 1024 bytes; containers call it sh.
+    const fileSize = 2 ** (shell === '/bin/bash' ? 21 : 20);
+    expect(JSON.parse(run(shell, { limits, argv }).stdout.replace(`${STARTED}\n`, ''))).toEqual({
+      ...{ CORE: [0, 0], NOFILE: [1024, 1024], FSIZE: [fileSize, fileSize], CPU: [14, 14] },
+    });
+    expect(limitsInShell({ policy: POLICY, cores: 2, isPodman: false })).toEqual([]);
   });
 
   it('writes files of any content and name first, folders made on the way', () => {

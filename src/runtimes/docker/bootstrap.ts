@@ -38,6 +38,8 @@ export interface FirstOrders {
   readonly unset: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly argv: readonly [string, ...string[]];
+  /** Resource limits that the shell sets, as commands. */
+  readonly limits: readonly string[];
   /** Whether output needs a relay inside, see {@link RELAY}. */
   readonly relay: boolean;
 }
@@ -70,7 +72,7 @@ relay() {
 `;
 
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
-export function writeOrders({ files, unset, environment, argv, relay }: FirstOrders): Buffer {
+export function writeOrders({ files, unset, environment, argv, limits, relay }: FirstOrders): Buffer {
   const folders = new Set([...files.keys()].flatMap(parentFolders));
   const sent = new Map([...files].filter(([, content]) => !isShortText(content)));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
@@ -89,6 +91,7 @@ export function writeOrders({ files, unset, environment, argv, relay }: FirstOrd
     ...assignments
       .filter((assignment) => !OF_THE_SHELL.test(assignment))
       .map((assignment) => `export ${shellWord(assignment)}`),
+    ...limits,
     ...(relay ? [RELAY] : []),
     `printf '%s\\n' '${STARTED}'`,
     `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,

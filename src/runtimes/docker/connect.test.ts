@@ -28,14 +28,16 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** An engine that says of itself what the test wants. */
 async function beside<T>(
-  answers: { version?: object; info?: object },
+  answers: { version?: object; info?: object; podman?: object },
   look: (address: string) => Promise<T>,
 ): Promise<T> {
   const path = join(folder, 'engine.sock');
   const server = createServer((request, response) => {
     const answer = request.url?.endsWith('/version')
       ? { Version: '28.0.1', ApiVersion: '1.48', ...answers.version }
-      : { ...INFO, ...answers.info };
+      : request.url?.endsWith('/libpod/info')
+        ? { host: answers.podman }
+        : { ...INFO, ...answers.info };
     response.end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
@@ -62,11 +64,29 @@ describe('connecting to an engine', () => {
     const podman = await beside(
       {
         version: { Components: [{ Name: 'Podman Engine', Version: '5.0' }] },
-        info: { SecurityOptions: ['name=rootless'] },
+        podman: { cgroupControllers: ['memory', 'pids', 'cpu'], security: { rootless: false } },
       },
       (address) => connect(undefined, address),
     );
-    expect(podman).toMatchObject({ name: 'Podman', isPodman: true, mapsUsers: true });
+    expect(podman).toMatchObject({ name: 'Podman', isPodman: true, mapsUsers: false, info: INFO });
+    const docker = await beside({ info: { SecurityOptions: ['name=rootless'] } }, (address) =>
+      connect(undefined, address),
+    );
+    expect(docker).toMatchObject({ name: 'Docker', mapsUsers: true });
+  });
+
+  it('believes Podman what it may use itself, not what the kernel has', async () => {
+    const podman = await beside(
+      {
+        version: { Components: [{ Name: 'Podman Engine', Version: '4.3' }] },
+        podman: { cgroupControllers: ['pids'], security: { rootless: true } },
+      },
+      (address) => connect(undefined, address),
+    );
+    expect(podman).toMatchObject({
+      ...{ isPodman: true, mapsUsers: true },
+      info: { MemoryLimit: false, PidsLimit: true, CpuCfsQuota: false },
+    });
   });
 
   it.each([

@@ -28,6 +28,8 @@ export interface EngineInfo {
   readonly SecurityOptions?: readonly string[] | null;
   readonly Runtimes?: Readonly<Record<string, { readonly path?: string } | null>> | null;
   readonly DefaultRuntime?: string;
+  /** Podman's; Docker says it among its security options. */
+  readonly Rootless?: boolean;
 }
 
 /** An engine that answered. */
@@ -97,7 +99,8 @@ async function greet(engine: Engine, wantedRuntime: string | undefined): Promise
     };
   }
   engine.useVersion(version.ApiVersion);
-  const info = await engine.call<EngineInfo>('GET', '/info', { deadlineMs: HELLO_DEADLINE_MS });
+  const said = await engine.call<EngineInfo>('GET', '/info', { deadlineMs: HELLO_DEADLINE_MS });
+  const info = isPodman ? { ...said, ...(await askPodman(engine)) } : said;
   if (info.OSType !== undefined && info.OSType !== 'linux') {
     return {
       available: false,
@@ -121,7 +124,30 @@ async function greet(engine: Engine, wantedRuntime: string | undefined): Promise
     ...{ engine, name, isPodman, info, runtime, components },
     version: version.Version,
     ownKernel: /runsc|gvisor|kata/.test(`${runtime} ${known[runtime]?.path ?? ''}`),
-    mapsUsers: /name=(rootless|userns)/.test(security),
+    mapsUsers: info.Rootless === true || /name=(rootless|userns)/.test(security),
+  };
+}
+
+/** What Podman says in its own API. */
+interface PodmanAnswer {
+  readonly host?: {
+    readonly cgroupControllers?: readonly string[] | null;
+    readonly security?: { readonly rootless?: boolean };
+  };
+}
+
+/**
+ * What Podman can hold: in Docker's words it tells what the kernel has, in its own what it may use itself, which
+ * without root is less, and with cgroup version 1 nothing.
+ */
+async function askPodman(engine: Engine): Promise<Partial<EngineInfo>> {
+  const { host } = await engine.call<PodmanAnswer>('GET', '/libpod/info', { deadlineMs: HELLO_DEADLINE_MS });
+  const controllers = host?.cgroupControllers ?? [];
+  return {
+    Rootless: host?.security?.rootless ?? false,
+    MemoryLimit: controllers.includes('memory'),
+    PidsLimit: controllers.includes('pids'),
+    CpuCfsQuota: controllers.includes('cpu'),
   };
 }
 

@@ -145,16 +145,37 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
           ? []
           : [volume(spec.volumes.workspace, WRITABLE.workspace), volume(spec.volumes.tmp, WRITABLE.tmp)],
       Ulimits: [
-        ulimit('core', 0),
-        ulimit('nofile', OPEN_FILES),
-        ulimit('fsize', Math.ceil(limits.diskMb.value * 1024 ** 2)),
-        ulimit('cpu', Math.ceil(limits.timeoutSec.value + 2) * spec.cores),
+        ...Object.entries(resourceLimits(spec)).map(([name, value]) => ulimit(name, value)),
         ...(spec.processesBy === 'rlimit' || spec.isPodman
           ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)]
           : []),
       ],
     },
   };
+}
+
+/** The resource limits of every program: numbers, bytes and seconds. */
+function resourceLimits({ policy, cores }: Pick<ContainerSpec, 'policy' | 'cores'>) {
+  const { diskMb, timeoutSec } = policy.limits;
+  return {
+    core: 0,
+    nofile: OPEN_FILES,
+    fsize: Math.ceil(diskMb.value * 1024 ** 2),
+    cpu: Math.ceil(timeoutSec.value + 2) * cores,
+  };
+}
+
+/**
+ * The same in words of a shell, for an engine that does not set them: Podman without root leaves its own user's in
+ * force. A program cannot raise what a shell before it has lowered. Pure.
+ */
+export function limitsInShell(spec: Pick<ContainerSpec, 'policy' | 'cores' | 'isPodman'>): string[] {
+  if (!spec.isPodman) return [];
+  const { core, nofile, fsize, cpu } = resourceLimits(spec);
+  // Blocks of 512 bytes (POSIX, `ulimit`). What is lower already stays so.
+  return [`-c ${core}`, `-n ${nofile}`, `-f ${Math.ceil(fsize / 512)}`, `-t ${cpu}`].map(
+    (limit) => `ulimit ${limit} 2>/dev/null || :`,
+  );
 }
 
 /** Never the host's own network: a container that is given one still has its own interfaces. */

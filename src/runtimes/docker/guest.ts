@@ -6,7 +6,14 @@ import { assertFits } from '../host/launch.ts';
 import type { Capabilities, Command, Enforced, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
-import { type ContainerSpec, containerBody, diskShares, volumeOptions, WRITABLE } from './container.ts';
+import {
+  type ContainerSpec,
+  containerBody,
+  diskShares,
+  limitsInShell,
+  volumeOptions,
+  WRITABLE,
+} from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
 import { type Image, type ImageContent, interpreterIn } from './image.ts';
 import { KEEPER_SCRIPT, Keeper } from './keeper.ts';
@@ -109,6 +116,7 @@ export class DockerGuest extends HostGuest {
       unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
       environment: command.env,
       argv: command.argv,
+      limits: limitsInShell(this.#parts.container),
       relay: this.#parts.connection.ownKernel,
     });
     const container = await this.#takeContainer();
@@ -203,16 +211,19 @@ async function makeVolumes({ spec, container, connection }: DockerParts): Promis
   }
 }
 
-/** What the engine says that it holds: it takes away by itself what its host cannot hold. */
+/** What the engine says that it holds, but for what it is known not to hold here. */
 function readEnforced(
   { spec, capabilities, connection, seccompProfile }: DockerParts,
   { HostConfig, State }: ContainerState,
 ): Enforced {
   const { limits, network } = spec.policy;
   const by = capabilities.limits;
-  const memoryMb = HostConfig.Memory > 0 ? HostConfig.Memory / 1024 ** 2 - limits.diskMb.value : null;
-  const processes = by.processes === 'rlimit' ? limits.processes.value : HostConfig.PidsLimit || null;
-  const cpu = HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e9 : null;
+  const held = (name: keyof typeof by): boolean => by[name] !== 'none';
+  const memoryMb =
+    held('memoryMb') && HostConfig.Memory > 0 ? HostConfig.Memory / 1024 ** 2 - limits.diskMb.value : null;
+  const processes =
+    by.processes === 'rlimit' ? limits.processes.value : (held('processes') && HostConfig.PidsLimit) || null;
+  const cpu = held('cpu') && HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e9 : null;
   return {
     isolation: capabilities.isolation,
     network: HostConfig.NetworkMode === 'none' ? 'none' : network,
