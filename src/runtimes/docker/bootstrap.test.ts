@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Policy } from '../../policy/policy.ts';
 import { shellWord } from '../host/shellWord.ts';
+import { trialSpec } from '../host/trialSpec.ts';
 import { BOOTSTRAP, type FirstOrders, STARTED, writeOrders } from './bootstrap.ts';
 import { limitsInShell } from './container.ts';
 
@@ -25,17 +25,7 @@ const orders: FirstOrders = {
   relay: false,
 };
 
-const POLICY: Policy = {
-  network: 'none',
-  networkIsDefault: true,
-  limits: {
-    memoryMb: { value: 64, default: true },
-    diskMb: { value: 1, default: true },
-    processes: { value: 8, default: true },
-    timeoutSec: { value: 5, default: true },
-  },
-  requires: {},
-};
+const { policy: POLICY } = trialSpec();
 
 const PRINT_LIMITS = `
 import json, resource
@@ -74,7 +64,7 @@ describe.each(SHELLS)('the bootstrap in %s', (shell) => {
     // Under its own name bash counts in blocks of 1024 bytes; containers call it sh.
     const fileSize = 2 ** (shell === '/bin/bash' ? 21 : 20);
     expect(JSON.parse(run(shell, { limits, argv }).stdout.replace(`${STARTED}\n`, ''))).toEqual({
-      ...{ CORE: [0, 0], NOFILE: [1024, 1024], FSIZE: [fileSize, fileSize], CPU: [14, 14] },
+      ...{ CORE: [0, 0], NOFILE: [1024, 1024], FSIZE: [fileSize, fileSize], CPU: [24, 24] },
     });
     expect(limitsInShell({ policy: POLICY, cores: 2, isPodman: false })).toEqual([]);
   });

@@ -38,6 +38,7 @@ async function beside<T>(
       : request.url?.endsWith('/libpod/info')
         ? { host: answers.podman }
         : { ...INFO, ...answers.info };
+    if (request.url?.endsWith('/libpod/info') && answers.podman === undefined) response.statusCode = 403;
     response.end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
@@ -86,6 +87,17 @@ describe('connecting to an engine', () => {
     expect(podman).toMatchObject({
       ...{ isPodman: true, mapsUsers: true },
       info: { MemoryLimit: false, PidsLimit: true, CpuCfsQuota: false },
+    });
+    const silent = await beside(
+      {
+        version: { Components: [{ Name: 'Podman Engine', Version: '4.3' }] },
+        info: { Rootless: true },
+      },
+      (address) => connect(undefined, address),
+    );
+    expect(silent).toMatchObject({
+      ...{ isPodman: true, mapsUsers: true },
+      info: { MemoryLimit: false, PidsLimit: false, CpuCfsQuota: false },
     });
   });
 

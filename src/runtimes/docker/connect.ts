@@ -3,7 +3,7 @@ import { isSandboxError, SandboxError } from '../../errors.ts';
 import type { Capabilities, Probe } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
 import { type Endpoint, findEndpoints, parseEndpoint, usualSockets } from './endpoint.ts';
-import { Engine } from './engine.ts';
+import { Engine, EngineError } from './engine.ts';
 
 /** What `GET /version` tells, as far as it is read. */
 interface VersionAnswer {
@@ -141,10 +141,17 @@ interface PodmanAnswer {
  * without root is less, and with cgroup version 1 nothing.
  */
 async function askPodman(engine: Engine): Promise<Partial<EngineInfo>> {
-  const { host } = await engine.call<PodmanAnswer>('GET', '/libpod/info', { deadlineMs: HELLO_DEADLINE_MS });
+  const { host } = await engine
+    .call<PodmanAnswer>('GET', '/libpod/info', { deadlineMs: HELLO_DEADLINE_MS })
+    .catch((error: unknown): PodmanAnswer => {
+      // Behind a proxy that lets only Docker's words through: then nobody knows of any limit that it is held.
+      if (error instanceof EngineError) return {};
+      throw error;
+    });
   const controllers = host?.cgroupControllers ?? [];
+  const rootless = host?.security?.rootless;
   return {
-    Rootless: host?.security?.rootless ?? false,
+    ...(rootless === undefined ? {} : { Rootless: rootless }),
     MemoryLimit: controllers.includes('memory'),
     PidsLimit: controllers.includes('pids'),
     CpuCfsQuota: controllers.includes('cpu'),
