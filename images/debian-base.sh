@@ -24,7 +24,7 @@ case $name in
   - | [!-]*) ;;
   *) fail "there is no option $name; name the image, or - for a tar archive" ;;
 esac
-include=usr-is-merged,python3,ca-certificates,libstdc++6
+include=usr-is-merged,python3,python3-pip,ca-certificates,libstdc++6
 for package; do
   case $package in
     *[!a-z0-9.+-]* | [!a-z0-9]*) fail "$package is no name of a Debian package" ;;

@@ -23,7 +23,7 @@ export function unmetBy(capabilities: Capabilities, policy: Policy): Unmet[] {
   if (network !== undefined && !capabilities.network.includes(network)) {
     unmet.push({
       what: `network "${network}" (it gives ${capabilities.network.map((mode) => `"${mode}"`).join(' or ')})`,
-      fix: network === 'allowlist' ? 'No runtime of this version has an allowlist.' : NAMESPACES,
+      fix: network === 'allowlist' ? ALLOWLIST : NAMESPACES,
     });
   }
   if (requires.filesystem === 'private' && capabilities.filesystem !== 'private') {
@@ -92,6 +92,9 @@ export function assertHeld(runtime: string, enforced: Enforced, policy: Policy):
 
 const NAMESPACES =
   'Use the runtime "bubblewrap" (SANDBOX_TYPE=bubblewrap; apt-get install bubblewrap), or do not ask for it.';
+
+const ALLOWLIST =
+  'Use a runtime that has an allowlist: bubblewrap, docker or gvisor (SANDBOX_TYPE=bubblewrap), or do not ask for it.';
 
 function isolationFix(level: IsolationLevel): string {
   switch (level) {

@@ -4,10 +4,13 @@
  * A runtime only isolates. Deadlines, output capture, cancellation and outcomes are done once, above, in
  * `src/sandbox/`. The clauses in `src/contract/` hold every driver to what it says here, both ways.
  */
-import type { Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
+import type { LeftOut, TransferLimits } from '../archive/entry.ts';
 import type { LanguageName } from '../languages/language.ts';
 import type { IsolationLevel } from '../policy/isolation.ts';
 import type { FilesystemView, LimitName, NetworkMode, Policy, ProcessContainment } from '../policy/policy.ts';
+
+export type { LeftOut, TransferLimits } from '../archive/entry.ts';
 
 export interface Runtime {
   readonly name: string;
@@ -79,6 +82,38 @@ export interface SandboxSpec {
    * what only keeps files between programs. False or absent promises nothing.
    */
   readonly singleUse?: boolean;
+  /**
+   * A relay for each network that the programs of this sandbox share, or for each program where none is shared. It
+   * is in place before any of them runs. Always present when the network is an allowlist.
+   */
+  readonly relay?: RelayWish;
+}
+
+/**
+ * The only way between a sandbox's network and us. The driver runs the program of `relay/`, with `port` as its only
+ * argument, inside that network and held like any other program; its standard input and output are the way.
+ */
+export interface RelayWish {
+  /** Where the relay listens on 127.0.0.1 inside; 0 when it only makes connections to ports inside. */
+  readonly port: number;
+  /** Takes over the relay's streams. Resolves once it said that it is ready; rejects when it is not in time. */
+  attach(streams: RelayStreams): Promise<Relay>;
+}
+
+export interface RelayStreams {
+  /** The relay's standard input. */
+  readonly input: Writable;
+  /** Its standard output. */
+  readonly output: ByteSource;
+}
+
+/** A relay that works. */
+export interface Relay {
+  /** A connection to a port of 127.0.0.1 inside. Rejects when nobody listens there. */
+  connect(port: number): Promise<Duplex>;
+  /** Settles when the relay is gone; nothing of its network reaches us any more. */
+  readonly closed: Promise<void>;
+  close(): void;
 }
 
 /** One isolated place with a workspace, as a driver supplies it. */
@@ -86,6 +121,8 @@ export interface Guest {
   readonly enforced: Enforced;
   /** The workspace's absolute path as the program sees it. */
   readonly workspace: string;
+  /** True when programs that run side by side share 127.0.0.1. */
+  readonly sharesLoopback: boolean;
   /** The variables that every program gets here: PATH, HOME, PWD, LANG and TMPDIR. */
   readonly environment: Readonly<Record<string, string>>;
   /** The interpreter to start for a language, as a path that is valid inside. Throws `LANGUAGE_UNAVAILABLE`. */
@@ -103,9 +140,62 @@ export interface Guest {
   readFile(path: string, maxBytes: number): Promise<Uint8Array>;
   /** Replaces the file as a whole and makes missing folders; same confinement as `readFile`. */
   writeFile(path: string, data: Uint8Array): Promise<void>;
-  listFiles(path: string): Promise<readonly FileEntry[]>;
+  /** At most `maxEntries`, sorted by name; where there are more, which of them is not said. */
+  listFiles(path: string, maxEntries: number): Promise<readonly FileEntry[]>;
+  /**
+   * Removes a file or whatever else is no folder: a link itself, and never what it leads to. A folder goes only with
+   * `recursive`, with all that is in it, else it is `INPUT_INVALID`; so is the workspace itself. Throws
+   * `FILE_NOT_FOUND` where there is nothing.
+   */
+  removeFile(path: string, options?: RemoveOptions): Promise<void>;
+  /**
+   * A folder with all that is in it, or a file, as a tar archive (ustar, pax), made while it is read. Names are relative to
+   * the folder, or the file's own. Links are links and lead where they say; hard links are files of their own; all else
+   * that is no file and no folder is left out. Same confinement as `readFile`; a file is as long in the archive as
+   * it was said to be, whatever a program makes of it meanwhile. More than the limits allow is `INPUT_INVALID`, thrown
+   * where it is met.
+   */
+  pack(path: string, limits: TransferLimits): Promise<Archive>;
+  /**
+   * Writes what a tar archive holds into a folder, which is made where it is missing; same confinement as `writeFile`.
+   * Files are replaced, folders are filled, and of a mode only whether a file is a program is kept. An entry that leads
+   * out, or through a link, is `PATH_OUTSIDE_WORKSPACE`; one that is no file, no folder and no wanted link, an archive
+   * that is not whole, and one that has no room are `INPUT_INVALID`. What was unpacked until then stays. A chunk of the
+   * archive must not change after it was given.
+   */
+  unpack(path: string, archive: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<Unpacked>;
+  /**
+   * Settles, with the reason in a sentence, when what the sandbox lives on has gone by no doing of ours. Absent
+   * where there is nothing that could go.
+   */
+  readonly lost?: Promise<string>;
   /** Ends every process and removes every trace; safe to call twice. */
   destroy(): Promise<void>;
+}
+
+export interface RemoveOptions {
+  readonly recursive?: boolean;
+}
+
+/** An archive as it comes; each chunk is the reader's own. Whoever does not read it to its end destroys it. */
+export interface Archive extends ByteSource {
+  /** What is not in it, and why; complete once the archive is at its end. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+export interface UnpackOptions extends TransferLimits {
+  /** Symbolic links in the archive: refused, or made as they are written; nothing ever follows them. */
+  readonly links?: 'refused' | 'kept';
+  /** Gives up; what was unpacked until then stays. */
+  readonly signal?: AbortSignal;
+}
+
+/** What came of an archive; links count as files. */
+export interface Unpacked {
+  readonly files: number;
+  /** Those that the archive names. */
+  readonly folders: number;
+  readonly bytes: number;
 }
 
 export interface FileEntry {
@@ -125,6 +215,17 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /** Bytes that the program may read, or `stream` to get a writable end; nothing by default. */
   readonly stdin?: Uint8Array | 'stream';
+  /** What this program may use at most, where that is less than what the sandbox may. */
+  readonly limits?: ProgramLimits;
+  /** The program gets a network of its own with this relay in it, and not the sandbox's. */
+  readonly relay?: RelayWish;
+}
+
+export interface ProgramLimits {
+  readonly memoryMb?: number;
+  readonly processes?: number;
+  /** How long it will be left running, where that is not the sandbox's own: processor time is bounded by it. */
+  readonly timeoutSec?: number;
 }
 
 export interface GuestProcess {
@@ -134,8 +235,13 @@ export interface GuestProcess {
   readonly stderr: ByteSource;
   /** Settles when the main program has ended and its tree is gone; rejects only when the isolation failed. */
   readonly exit: Promise<Exit>;
-  /** `SIGTERM` goes to the program itself; `SIGKILL` ends the whole tree. Resolves when it was sent. */
-  kill(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** The relay in the network that the program has, where there is one. */
+  readonly relay?: Relay;
+  /**
+   * `SIGTERM` goes to the program itself, `SIGINT` to it and to all that it started, as Ctrl-C does; `SIGKILL` ends the
+   * whole tree. Resolves when it was sent.
+   */
+  kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
 /** Output as it comes; a `Readable` is one. A chunk need only be valid until the next one is asked for. */

@@ -10,8 +10,8 @@ const SPEC: BubblewrapSpec = {
   },
   stage: '/mnt',
   prefixes: [{ source: '/mnt/prefixes/0', path: '/root/python' }],
-  network: 'none',
-  networkFiles: [{ source: '/run/resolv.conf', path: '/etc/resolv.conf' }],
+  network: 'own',
+  networkFiles: [],
   environment: { HOME: '/workspace', GREETING: 'two words' },
   statusFd: 3,
   seccompFd: 7,
@@ -42,7 +42,8 @@ describe('the arguments of bubblewrap', () => {
   });
 
   it('share the network and show what names need only when it is open', () => {
-    const open = bubblewrapArguments({ ...SPEC, network: 'open' });
+    const networkFiles = [{ source: '/run/resolv.conf', path: '/etc/resolv.conf' }];
+    const open = bubblewrapArguments({ ...SPEC, network: 'inherited', networkFiles });
     const closed = bubblewrapArguments(SPEC);
     expect(open.filter((argument) => !closed.includes(argument))).toEqual([
       '--share-net',
@@ -59,7 +60,7 @@ describe('the arguments of bubblewrap', () => {
   });
 
   it('never make anything of the host writable', () => {
-    const args = bubblewrapArguments({ ...SPEC, network: 'open' });
+    const args = bubblewrapArguments({ ...SPEC, network: 'inherited' });
     const bound = args.flatMap((argument, index) => (argument === '--bind' ? [args[index + 1]] : []));
     expect(bound).toEqual(['/mnt/workspace', '/mnt/tmp', '/mnt/shm']);
     expect(args).not.toContain('--dev-bind');

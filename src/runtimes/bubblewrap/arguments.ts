@@ -9,8 +9,9 @@ export interface BubblewrapSpec {
   readonly stage: string;
   /** Interpreters' folders: where the host has them, and where the program shall see them. */
   readonly prefixes: readonly { readonly source: string; readonly path: string }[];
-  readonly network: 'none' | 'open';
-  /** Files that name resolution and TLS need; shown only with an open network. */
+  /** `inherited`: the one that bubblewrap is started in, which is the host's only where all may be reached. */
+  readonly network: 'own' | 'inherited';
+  /** Files that name resolution and TLS need; none without an open network. */
   readonly networkFiles: readonly { readonly source: string; readonly path: string }[];
   readonly environment: Readonly<Record<string, string>>;
   readonly statusFd: number;
@@ -23,10 +24,7 @@ export const NOTHING = 'nothing';
 /** The arguments for `bwrap --args`, without the program's own. */
 export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
   const list = [
-    ...['--unshare-all', '--unshare-user', '--disable-userns'],
-    ...(spec.network === 'open' ? ['--share-net'] : []),
-    ...['--uid', String(INSIDE_ID), '--gid', String(INSIDE_ID), '--hostname', 'glovebox'],
-    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
+    ...apart(spec.network),
     ...Object.entries(spec.environment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...spec.host.usr.flatMap(readOnly),
     ...spec.host.roots.flatMap(({ path, link }) =>
@@ -34,11 +32,7 @@ export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
     ),
     ...spec.host.etc.flatMap(readOnly),
     ...Object.entries(STAND_INS).flatMap(([name, { path }]) => ['--ro-bind', `${spec.stage}/${name}`, path]),
-    ...(spec.network === 'open' ? spec.networkFiles : []).flatMap(({ source, path }) => [
-      '--ro-bind',
-      source,
-      path,
-    ]),
+    ...spec.networkFiles.flatMap(({ source, path }) => ['--ro-bind', source, path]),
     // Some of /proc/sys belongs to the sandbox's own namespaces, and would be writable.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...spec.host.hiddenProc.flatMap((path) => ['--ro-bind', `${spec.stage}/${NOTHING}`, path]),
@@ -46,7 +40,7 @@ export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
     ...spec.prefixes.flatMap(({ source, path }) => ['--ro-bind', source, path]),
     ...['--remount-ro', '/dev', '--remount-ro', '/'],
     ...['--chdir', WRITABLE.workspace],
-    ...['--json-status-fd', String(spec.statusFd), '--seccomp', String(spec.seccompFd)],
+    ...report(spec),
   ];
   // They are handed over with a NUL after each: one inside would begin an argument of its own.
   const split = list.find((argument) => argument.includes('\0'));
@@ -54,6 +48,34 @@ export function bubblewrapArguments(spec: BubblewrapSpec): string[] {
   throw new SandboxError('INPUT_INVALID', 'A variable or a path holds a NUL character.', {
     hint: 'Leave it out.',
   });
+}
+
+/** Where the relay's program is inside: there is nothing else there. */
+export const RELAY_PATH = '/relay';
+
+export type RelaySpec = Pick<BubblewrapSpec, 'stage' | 'network' | 'statusFd' | 'seccompFd'>;
+
+/** The same for our relay, which sees no file but its own program; `program` is its name in the stage. */
+export function relayArguments(spec: RelaySpec, program: string): string[] {
+  return [
+    ...apart(spec.network),
+    ...['--ro-bind', `${spec.stage}/${program}`, RELAY_PATH, '--remount-ro', '/', '--chdir', '/'],
+    ...report(spec),
+  ];
+}
+
+/** Namespaces of its own, an ordinary user without any right, and no terminal. */
+function apart(network: BubblewrapSpec['network']): string[] {
+  return [
+    ...['--unshare-all', '--unshare-user', '--disable-userns'],
+    ...(network === 'inherited' ? ['--share-net'] : []),
+    ...['--uid', String(INSIDE_ID), '--gid', String(INSIDE_ID), '--hostname', 'glovebox'],
+    ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
+  ];
+}
+
+function report({ statusFd, seccompFd }: Pick<BubblewrapSpec, 'statusFd' | 'seccompFd'>): string[] {
+  return ['--json-status-fd', String(statusFd), '--seccomp', String(seccompFd)];
 }
 
 function readOnly(path: string): string[] {

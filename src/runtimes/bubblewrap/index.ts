@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import { packageVersion } from '../../version.ts';
 import { forgetCached, readCached, writeCached } from '../host/cache.ts';
-import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
+import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
 import { readHostView } from '../host/hostView.ts';
@@ -14,14 +14,15 @@ import {
   prefixesOf,
 } from '../host/interpreters.ts';
 import { namespaceSettings } from '../host/namespaces.ts';
-import { ownedName } from '../host/owner.ts';
 import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
+import { ProgramGroups } from '../host/programGroups.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { findTools, type Missing } from '../host/tools.ts';
 import { trialSpec } from '../host/trialSpec.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
+import { extraProcesses } from './enforced.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
@@ -163,7 +164,7 @@ export function capabilitiesWith(cgroups: CgroupHost | undefined): Capabilities 
     cgroups?.controllers.has(controller) ? 'cgroup' : otherwise;
   return {
     isolation: 'namespace',
-    network: ['none', 'open'],
+    network: ['none', 'allowlist', 'open'],
     filesystem: 'private',
     processes: 'contained',
     seccomp: true,
@@ -232,7 +233,7 @@ async function createGuest(parts: {
   readonly cgroups: CgroupHost | undefined;
 }): Promise<Guest> {
   const { spec, tools, capabilities, interpreters, cgroups } = parts;
-  const { memoryMb, diskMb, processes, cpu } = spec.policy.limits;
+  const { diskMb, processes } = spec.policy.limits;
   if (capabilities.limits.processes === 'cgroup' && processes.value < FEWEST_PROCESSES) {
     throw new SandboxError(
       'POLICY_NOT_ENFORCEABLE',
@@ -251,17 +252,22 @@ async function createGuest(parts: {
     diskMb: diskMb.value,
     prefixes: prefixesOf(interpreters),
     output,
+    ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
-  let cgroup: Cgroup | undefined;
+  let groups: ProgramGroups | undefined;
   try {
-    cgroup = await cgroups?.create(ownedName(spec.id), {
-      // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
-      memoryBytes: Math.ceil((memoryMb.value + diskMb.value) * 1024 ** 2),
-      processes: processes.value,
-      ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
-    });
+    groups = await ProgramGroups.create(
+      cgroups,
+      spec,
+      (limits) => ({
+        // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
+        memoryBytes: Math.ceil((limits.memoryMb + diskMb.value) * 1024 ** 2),
+        processes: limits.processes,
+      }),
+      extraProcesses(spec),
+    );
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
@@ -270,7 +276,7 @@ async function createGuest(parts: {
       spec,
       host,
       stage,
-      cgroup,
+      groups,
       capabilities,
       seccomp,
       interpreters,
@@ -280,7 +286,7 @@ async function createGuest(parts: {
     await stage?.first.launcher.abandon();
     output.destroy();
     stage?.close();
-    await cgroup?.remove();
+    await groups?.remove();
     throw error;
   }
 }

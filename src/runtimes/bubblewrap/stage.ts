@@ -17,11 +17,13 @@ export interface BubblewrapStageSpec {
   readonly prefixes: readonly string[];
   /** For the first program. */
   readonly output: OutputPipes;
+  /** See `StageSpec`. */
+  readonly stdin?: 'stream';
 }
 
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
 export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<BubblewrapStage> {
-  const { tools, user, diskMb, prefixes, output } = spec;
+  const { tools, user, diskMb, prefixes, output, stdin } = spec;
   const asRoot = process.getuid?.() === 0;
   const mount = mountPoint(prefixes);
   const toBind = asRoot ? prefixes.filter((prefix) => !isReachableByOthers(prefix)) : [];
@@ -34,6 +36,7 @@ export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<
     ],
     withUserNamespace: !asRoot,
     ...{ tools, user, diskMb, mount, output },
+    ...(stdin === undefined ? {} : { stdin }),
     steps: [...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
   });
   return { ...stage, bound };

@@ -22,7 +22,7 @@ const orders: FirstOrders = {
   environment: { PATH: '/usr/bin:/bin' },
   argv: ['/bin/cat'],
   limits: [],
-  relay: false,
+  pipes: false,
 };
 
 const { policy: POLICY } = trialSpec();
@@ -126,19 +126,19 @@ describe.each(SHELLS)('the bootstrap in %s', (shell) => {
     expect(run(shell, undefined)).toEqual({ stdout: '', stderr: '', status: 125 });
   });
 
-  it('relays output with the code of the program', () => {
+  it('hands on output with the code of the program', () => {
     const { stdout, stderr, status } = run(shell, {
-      relay: true,
+      pipes: true,
       argv: ['/bin/sh', '-c', 'echo out; echo err >&2; exit 7'],
     });
     expect({ stdout, stderr, status }).toEqual({ stdout: `${STARTED}\nout\n`, stderr: 'err\n', status: 7 });
-    const killed = run(shell, { relay: true, argv: ['/bin/sh', '-c', 'echo out; kill -9 $$'] });
+    const killed = run(shell, { pipes: true, argv: ['/bin/sh', '-c', 'echo out; kill -9 $$'] });
     expect(killed).toEqual({ stdout: `${STARTED}\nout\n`, stderr: '', status: 137 });
   });
 
-  it('relays no longer than a second after the program for who holds its output open', () => {
+  it('hands on no longer than a second after the program for who holds its output open', () => {
     const startedAt = performance.now();
-    const { stdout, status } = run(shell, { relay: true, argv: ['/bin/sh', '-c', 'sleep 8 & echo out'] });
+    const { stdout, status } = run(shell, { pipes: true, argv: ['/bin/sh', '-c', 'sleep 8 & echo out'] });
     expect({ stdout, status }).toEqual({ stdout: `${STARTED}\nout\n`, status: 0 });
     expect((performance.now() - startedAt) / 1000).toBeLessThan(6);
   });

@@ -40,8 +40,8 @@ export interface FirstOrders {
   readonly argv: readonly [string, ...string[]];
   /** Resource limits that the shell sets, as commands. */
   readonly limits: readonly string[];
-  /** Whether output needs a relay inside, see {@link RELAY}. */
-  readonly relay: boolean;
+  /** Whether output goes through pipes of the container's own, see {@link PIPES}. */
+  readonly pipes: boolean;
 }
 
 /**
@@ -52,15 +52,15 @@ export interface FirstOrders {
  * behind may hold the pipes open for a second at most. The engine's init sends signals to all of them, which only
  * the program heeds. It ends no process but those that it started.
  */
-const RELAY = `
-relay() {
+const PIPES = `
+through_pipes() {
   pipe=/dev/shm/.glovebox-$$
   mkfifo "$pipe.1" "$pipe.2" || fail 'cannot make a pipe'
   ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.1" ) & first=$!
   ( trap '' TERM INT QUIT HUP; exec cat <"$pipe.2" >&2 ) & second=$!
   exec 5>"$pipe.1" 6>"$pipe.2" 2>/dev/null
   rm -f "$pipe.1" "$pipe.2"
-  trap : TERM
+  trap : TERM INT
   ( exec "$@" >&5 2>&6 5>&- 6>&- )
   code=$?
   exec 5>&- 6>&-
@@ -72,7 +72,7 @@ relay() {
 `;
 
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
-export function writeOrders({ files, unset, environment, argv, limits, relay }: FirstOrders): Buffer {
+export function writeOrders({ files, unset, environment, argv, limits, pipes }: FirstOrders): Buffer {
   const folders = new Set([...files.keys()].flatMap(parentFolders));
   const sent = new Map([...files].filter(([, content]) => !isShortText(content)));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
@@ -92,9 +92,9 @@ export function writeOrders({ files, unset, environment, argv, limits, relay }: 
       .filter((assignment) => !OF_THE_SHELL.test(assignment))
       .map((assignment) => `export ${shellWord(assignment)}`),
     ...limits,
-    ...(relay ? [RELAY] : []),
+    ...(pipes ? [PIPES] : []),
     `printf '%s\\n' '${STARTED}'`,
-    `${relay ? 'relay' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
+    `${pipes ? 'through_pipes' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
   ];
   const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
   const contents = [...sent.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));

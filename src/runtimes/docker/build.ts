@@ -1,14 +1,24 @@
+import type { ArchiveEntry } from '../../archive/entry.ts';
+import { writeArchive } from '../../archive/writeArchive.ts';
 import { SandboxError } from '../../errors.ts';
 import { packageVersion } from '../../version.ts';
 import { type BuildLine, buildLines } from './buildLog.ts';
 import { type Engine, EngineError, isNotFound } from './engine.ts';
-import { type ArchiveFile, tarArchive } from './tarArchive.ts';
+
+/** A file of a build's context. */
+export interface ContextFile {
+  readonly name: string;
+  readonly mode: 0o644 | 0o755;
+  readonly size: number;
+  /** Exactly `size` bytes. */
+  readonly content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+}
 
 export interface ImageBuild {
   /** What the image is called then. */
   readonly tag: string;
   /** `Dockerfile` and what it copies. */
-  readonly context: readonly ArchiveFile[];
+  readonly context: readonly ContextFile[];
   readonly buildArguments: Readonly<Record<string, string>>;
   /** Told each line of the log as it comes. */
   readonly onLine?: (line: BuildLine) => void;
@@ -28,7 +38,7 @@ export interface StoredImage {
 export async function buildImage(engine: Engine, build: ImageBuild): Promise<StoredImage> {
   try {
     const log = await engine.stream('POST', buildPath(build), {
-      upload: tarArchive(build.context),
+      upload: writeArchive(build.context.map(asEntry)),
       // Nobody knows how long a step says nothing.
       deadlineMs: 0,
       ...(build.signal === undefined ? {} : { signal: build.signal }),
@@ -44,6 +54,10 @@ export async function buildImage(engine: Engine, build: ImageBuild): Promise<Sto
     });
   }
   return storedImage(engine, build.tag);
+}
+
+function asEntry({ name, mode, size, content }: ContextFile): ArchiveEntry {
+  return { name: Buffer.from(name), type: 'file', executable: mode === 0o755, size, content };
 }
 
 /** The image of this name. Rejects with the engine's answer where there is none. */

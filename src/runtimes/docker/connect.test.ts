@@ -153,11 +153,19 @@ describe('an engine', () => {
     });
   });
 
-  it('with a kernel of its own is stronger, counts processes inside, and has no network to give', () => {
+  it('with a kernel of its own is stronger, counts processes inside, and has no open network to give', () => {
     expect(capabilitiesOf({ ...base, ownKernel: true }, { seccomp: false })).toMatchObject({
-      ...{ isolation: 'kernel', network: ['none'], seccomp: false },
+      ...{ isolation: 'kernel', network: ['none', 'allowlist'], seccomp: false },
       limits: { processes: 'rlimit' },
     });
+  });
+
+  it('has an allowlist where there is a relay for its processor, whatever the one of this machine', () => {
+    const networkOn = (Architecture: string) =>
+      capabilitiesOf({ ...base, info: { ...INFO, Architecture } }, { seccomp: true }).network;
+    expect(networkOn('x86_64')).toEqual(['none', 'allowlist', 'open']);
+    expect(networkOn('aarch64')).toEqual(['none', 'allowlist', 'open']);
+    expect(networkOn('s390x')).toEqual(['none', 'open']);
   });
 
   it('that is old or cannot hold a limit is told to whoever asks the doctor', () => {

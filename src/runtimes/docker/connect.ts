@@ -1,5 +1,6 @@
 /** Finds an engine that answers, and what it can do. */
 import { isSandboxError, SandboxError } from '../../errors.ts';
+import { relayProgram } from '../relay/relay.ts';
 import type { Capabilities, Probe } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
 import { type Endpoint, findEndpoints, parseEndpoint, usualSockets } from './endpoint.ts';
@@ -158,15 +159,38 @@ async function askPodman(engine: Engine): Promise<Partial<EngineInfo>> {
   };
 }
 
-/** Who holds what in containers of this engine, after a look into one. Pure. */
+/** The processor that containers run on, which need not be that of this machine, where it is one that we know. */
+export function processorOf({ Architecture = 'x86_64' }: EngineInfo): 'x64' | 'arm64' | undefined {
+  return PROCESSORS[Architecture];
+}
+
+const PROCESSORS: Readonly<Record<string, 'x64' | 'arm64'>> = {
+  x86_64: 'x64',
+  amd64: 'x64',
+  aarch64: 'arm64',
+  arm64: 'arm64',
+};
+
+/** What gets a place in a network as its only way out; nothing where there is none for the engine's processor. */
+export function relayFor({ info }: Pick<Connection, 'info'>): Uint8Array | undefined {
+  const processor = processorOf(info);
+  return processor === undefined ? undefined : relayProgram(processor);
+}
+
+/** Who holds what in containers of this engine, after a look into one. */
 export function capabilitiesOf(
-  { info, ownKernel }: Pick<Connection, 'info' | 'ownKernel'>,
+  connection: Pick<Connection, 'info' | 'ownKernel'>,
   { seccomp }: { readonly seccomp: boolean },
 ): Capabilities {
+  const { info, ownKernel } = connection;
   return {
     isolation: ownKernel ? 'kernel' : 'container',
-    // Through gVisor an open network would be the engine's own, which its settings may have taken away.
-    network: ownKernel ? ['none'] : ['none', 'open'],
+    network: [
+      'none',
+      ...(relayFor(connection) === undefined ? [] : (['allowlist'] as const)),
+      // Through gVisor an open network would be the engine's own, which its settings may have taken away.
+      ...(ownKernel ? [] : (['open'] as const)),
+    ],
     filesystem: 'private',
     processes: 'contained',
     seccomp,

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Policy } from '../../policy/policy.ts';
+import type { ProgramLimits } from '../runtime.ts';
 import { BOOTSTRAP } from './bootstrap.ts';
-import { type ContainerSpec, containerBody, diskShares, mountOptions } from './container.ts';
+import {
+  type ContainerSpec,
+  containerBody,
+  diskShares,
+  mountOptions,
+  processesOfOurs,
+  tightened,
+} from './container.ts';
 
 const limit = (value: number) => ({ value, default: true });
 
@@ -98,6 +106,46 @@ describe('a container', () => {
     expect([NetworkDisabled, HostConfig['NetworkMode']]).toEqual([false, 'bridge']);
   });
 
+  it('has nothing but its loopback where the network is an allowlist', () => {
+    const { NetworkDisabled, HostConfig } = bodyFor({ policy: { ...policy, network: 'allowlist' } });
+    expect([NetworkDisabled, HostConfig['NetworkMode']]).toEqual([true, 'none']);
+  });
+
+  it.each(['none', 'allowlist', 'open'] as const)(
+    'joins the network of another container by that alone, with the network %s',
+    (network) => {
+      const { NetworkDisabled, Hostname, HostConfig } = bodyFor({
+        policy: { ...policy, network },
+        joins: 'id',
+      });
+      const { NetworkMode, Sysctls } = HostConfig;
+      expect({ NetworkDisabled, Hostname, NetworkMode, Sysctls }).toEqual({
+        NetworkDisabled: false,
+        Hostname: undefined,
+        NetworkMode: 'container:id',
+        Sysctls: {},
+      });
+    },
+  );
+
+  it('has a name that tells nothing where an engine does not take over that of the container it joins', () => {
+    expect(bodyFor({ joins: 'id', isPodman: true })['Hostname']).toBe('glovebox');
+  });
+
+  it('has room for a relay besides what a program may have', () => {
+    const { PidsLimit, Tmpfs } = bodyFor({ relayBytes: 5000 }).HostConfig;
+    expect(PidsLimit).toBe(21);
+    expect((Tmpfs as Record<string, string>)['/dev/shm']).toContain(`size=${1024 ** 2 + 8192},`);
+    const counted = bodyFor({ relayBytes: 5000, processesBy: 'rlimit' }).HostConfig['Ulimits'];
+    expect(counted).toContainEqual({ Name: 'nproc', Soft: 24, Hard: 24 });
+  });
+
+  it('has room for what keeps the files, for as long as that is needed', () => {
+    const { HostConfig } = containerBody(spec, { script: 'cat' }) as Body;
+    expect(HostConfig['PidsLimit']).toBe(20 + processesOfOurs({ relay: false, keeps: true }));
+    expect(HostConfig['Ulimits']).not.toContainEqual(expect.objectContaining({ Name: 'cpu' }));
+  });
+
   it('closes the volumes that an image declares', () => {
     const { Tmpfs } = bodyFor({ imageVolumes: ['/data'] }).HostConfig as { Tmpfs: Record<string, string> };
     expect(Tmpfs['/data']).toBe('ro,size=4096');
@@ -131,5 +179,19 @@ describe('the disk limit', () => {
       'size=6291456,nr_inodes=1536,mode=0755,uid=5,gid=6,nosuid,nodev',
     );
     expect(mountOptions('tmp', { ...spec, isPodman: true })).toBe('size=1048576,mode=1777,nosuid,nodev');
+  });
+});
+
+describe('the limits of one program', () => {
+  const limitsOf = (limits?: ProgramLimits) => {
+    const { memoryMb, processes } = tightened(policy, limits).limits;
+    return [memoryMb.value, processes.value];
+  };
+
+  it('are those of the sandbox, or less', () => {
+    expect(limitsOf()).toEqual([100, 20]);
+    expect(limitsOf({ memoryMb: 64 })).toEqual([64, 20]);
+    expect(limitsOf({ memoryMb: 64, processes: 5 })).toEqual([64, 5]);
+    expect(limitsOf({ memoryMb: 200, processes: 30 })).toEqual([100, 20]);
   });
 });

@@ -1,6 +1,8 @@
 /** Policy to a container: pure, so that every option can be pinned by a test. */
-import type { NetworkMode, Policy } from '../../policy/policy.ts';
-import { OPEN_FILES } from '../host/rlimits.ts';
+import { SandboxError } from '../../errors.ts';
+import type { NetworkMode, Policy, WantedLimit } from '../../policy/policy.ts';
+import { OPEN_FILES, processorSeconds } from '../host/rlimits.ts';
+import type { ProgramLimits } from '../runtime.ts';
 import { BOOTSTRAP } from './bootstrap.ts';
 
 /** Where programs may write. */
@@ -39,15 +41,28 @@ export interface ContainerSpec {
   readonly isPodman: boolean;
   /** Volumes that hold what outlives one program; without them all is gone with it. */
   readonly volumes?: { readonly workspace: string; readonly tmp: string };
+  /** The container whose network it shares, by id; it has one of its own otherwise. */
+  readonly joins?: string;
+  /** The size of the relay that gets a place beside the program, where one does. */
+  readonly relayBytes?: number;
 }
 
 /** The sentry of gVisor and its helpers are threads of the host, and count in the container's cgroup. */
 const THREADS_OF_A_SENTRY = 1024;
 
-/** The shell and the two relays that stand between the engine's init and a program there. */
-const RELAY_PROCESSES = 3;
+/** The shell and the two processes that hand on output, which stand between the engine's init and a program there. */
+const OUTPUT_PROCESSES = 3;
+
+/** What an engine's init, the keeper itself and file operations side by side may take. */
+const KEEPER_PROCESSES = 64;
+
+/** An engine's init, and the program. */
+const FEWEST_PROCESSES = 2;
 
 const PAGE = 4096;
+
+/** What every sandbox is called, inside. */
+const HOSTNAME = 'glovebox';
 
 /** An engine mounts each place by itself, so each gets a part: most for the workspace. Pure. */
 export function diskShares(diskMb: number): DiskShares {
@@ -56,12 +71,13 @@ export function diskShares(diskMb: number): DiskShares {
   return { workspace: (total - 2 * small) * PAGE, tmp: small * PAGE, shm: small * PAGE };
 }
 
-/** The mount options of a place. Pure. */
+/** The mount options of a place, with room for so many bytes of ours besides. Pure. */
 export function mountOptions(
   place: keyof typeof WRITABLE,
   { policy, user, isPodman }: Pick<ContainerSpec, 'policy' | 'user' | 'isPodman'>,
+  more = 0,
 ): string {
-  const bytes = diskShares(policy.limits.diskMb.value)[place];
+  const bytes = diskShares(policy.limits.diskMb.value)[place] + Math.ceil(more / PAGE) * PAGE;
   if (isPodman) return `size=${bytes},mode=1777,nosuid,nodev`;
   const inodes = Math.max(256, Math.ceil(bytes / PAGE));
   const mode = place === 'workspace' ? '0755' : '1777';
@@ -86,13 +102,47 @@ export interface Keeping {
   readonly script: string;
 }
 
+/** Throws `POLICY_NOT_ENFORCEABLE` for fewer processes than a container takes. */
+export function assertFitsProcesses(processes: number): void {
+  if (processes >= FEWEST_PROCESSES + 2) return;
+  throw new SandboxError('POLICY_NOT_ENFORCEABLE', `A container cannot be held to ${processes} processes.`, {
+    hint: `Ask for at least ${FEWEST_PROCESSES + 2} (maxProcesses, SANDBOX_MAX_PROCESSES).`,
+  });
+}
+
+/** The sandbox's policy for a program that may use less than the sandbox, or have another time. Pure. */
+export function tightened(
+  policy: Policy,
+  { memoryMb, processes, timeoutSec = policy.limits.timeoutSec.value }: ProgramLimits = {},
+): Policy {
+  const { limits } = policy;
+  const lower = (limit: WantedLimit, value = limit.value): WantedLimit =>
+    value < limit.value ? { value, default: false } : limit;
+  return {
+    ...policy,
+    limits: {
+      ...limits,
+      memoryMb: lower(limits.memoryMb, memoryMb),
+      processes: lower(limits.processes, processes),
+      timeoutSec: { value: timeoutSec, default: false },
+    },
+  };
+}
+
+/** How many processes of ours a container has room for, besides those that its policy allows. Pure. */
+export function processesOfOurs({ relay, keeps }: { relay: boolean; keeps: boolean }): number {
+  return (relay ? 1 : 0) + (keeps ? KEEPER_PROCESSES : 0);
+}
+
 /** The body of `POST /containers/create` for a container that waits for a program, or keeps the files. Pure. */
 export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
-  const { policy, user } = spec;
+  const { policy, user, joins, relayBytes = 0 } = spec;
   const { limits } = policy;
   const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
-  const tmpfs = (place: keyof typeof WRITABLE): Record<string, string> => ({
-    [WRITABLE[place]]: `rw,exec,${mountOptions(place, spec)}`,
+  const ours = processesOfOurs({ relay: spec.relayBytes !== undefined, keeps: keeping !== undefined });
+  const processes = limits.processes.value + ours;
+  const tmpfs = (place: keyof typeof WRITABLE, more = 0): Record<string, string> => ({
+    [WRITABLE[place]]: `rw,exec,${mountOptions(place, spec, more)}`,
   });
   const volume = (Source: string, Target: string): object => ({
     ...{ Type: 'volume', Source, Target, ReadOnly: false },
@@ -106,7 +156,8 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
     Env: [`PATH=${spec.searchPath}`, ...(spec.processesBy === 'rlimit' ? ['TINI_KILL_PROCESS_GROUP=1'] : [])],
     User: `${user.uid}:${user.gid}`,
     WorkingDir: WRITABLE.workspace,
-    Hostname: 'glovebox',
+    // Docker takes it over from the container that is joined, and takes no other; Podman does neither.
+    ...(joins === undefined || spec.isPodman ? { Hostname: HOSTNAME } : {}),
     Labels: spec.labels,
     Tty: false,
     OpenStdin: true,
@@ -114,21 +165,23 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
-    NetworkDisabled: policy.network === 'none',
+    // An engine that takes this word gives a network of its own and nothing in it, whatever the mode says.
+    NetworkDisabled: joins === undefined && policy.network !== 'open',
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
-      NetworkMode: networkMode(policy.network),
+      NetworkMode: joins === undefined ? networkMode(policy.network) : `container:${joins}`,
       ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
       Memory: memoryBytes,
       // The sum of memory and swap: none of it is swap.
       MemorySwap: memoryBytes,
-      PidsLimit: limits.processes.value + (spec.processesBy === 'rlimit' ? THREADS_OF_A_SENTRY : 0),
+      PidsLimit: processes + (spec.processesBy === 'rlimit' ? THREADS_OF_A_SENTRY : 0),
       ...(limits.cpu === undefined ? {} : { NanoCpus: Math.round(limits.cpu.value * 1e9) }),
       ReadonlyRootfs: true,
       Privileged: false,
       CapDrop: ['ALL'],
       SecurityOpt: spec.securityOpt,
-      Sysctls: spec.sysctls,
+      // They are its network's, and whoever has that has set them.
+      Sysctls: joins === undefined ? spec.sysctls : {},
       Init: true,
       IpcMode: 'private',
       CgroupnsMode: 'private',
@@ -138,16 +191,20 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
       Tmpfs: {
         ...Object.fromEntries(spec.imageVolumes.map((path) => [path, `ro,size=${PAGE}`])),
         ...(spec.volumes === undefined ? { ...tmpfs('workspace'), ...tmpfs('tmp') } : {}),
-        ...tmpfs('shm'),
+        // A relay is started from there and stays in memory, without a name.
+        ...tmpfs('shm', relayBytes),
       },
       Mounts:
         spec.volumes === undefined
           ? []
           : [volume(spec.volumes.workspace, WRITABLE.workspace), volume(spec.volumes.tmp, WRITABLE.tmp)],
       Ulimits: [
-        ...Object.entries(resourceLimits(spec)).map(([name, value]) => ulimit(name, value)),
+        ...Object.entries(resourceLimits(spec))
+          // The keeper and the relay in it are of use for as long as the sandbox lives.
+          .filter(([name]) => name !== 'cpu' || keeping === undefined)
+          .map(([name, value]) => ulimit(name, value)),
         ...(spec.processesBy === 'rlimit' || spec.isPodman
-          ? [ulimit('nproc', limits.processes.value + RELAY_PROCESSES)]
+          ? [ulimit('nproc', processes + OUTPUT_PROCESSES)]
           : []),
       ],
     },
@@ -161,7 +218,7 @@ function resourceLimits({ policy, cores }: Pick<ContainerSpec, 'policy' | 'cores
     core: 0,
     nofile: OPEN_FILES,
     fsize: Math.ceil(diskMb.value * 1024 ** 2),
-    cpu: Math.ceil(timeoutSec.value + 2) * cores,
+    cpu: processorSeconds({ timeoutSec: timeoutSec.value, cores }),
   };
 }
 

@@ -59,30 +59,39 @@ export async function untilStopped(engine: Engine, id: string): Promise<Containe
 /** How long after the end of a container the news that it ran out of memory may come. */
 const LATE_NEWS_MS = 250;
 
-/**
- * Whether the engine says that a container that has ended ran out of memory. It learns of that and of the end in
- * two ways, and when the end is faster, only its list of events has both.
- */
+/** Whether the engine says that a program of a container that has ended ran out of memory. */
 export async function ranOutOfMemory(
   engine: Engine,
   id: string,
   state: ContainerState['State'],
 ): Promise<boolean> {
-  if (state.OOMKilled) return true;
-  const since = Date.parse(state.StartedAt) / 1000;
-  const until = (Date.parse(state.FinishedAt) + LATE_NEWS_MS) / 1000;
-  const filters = encodeURIComponent(JSON.stringify({ container: [id], event: ['oom'] }));
-  const response = await engine.stream('GET', `/events?since=${since}&until=${until}&filters=${filters}`);
-  if ((await text(response)).trim() !== '') return true;
+  if (await noticedOutOfMemory(engine, id, state, Date.parse(state.FinishedAt) + LATE_NEWS_MS)) return true;
   // containerd drops the news when the group is gone before it looks, as gVisor's is at once.
   return kernelSawOutOfMemory(id);
+}
+
+/**
+ * The same as far as the engine knows by then (milliseconds since 1970). It learns of that and of the end in two
+ * ways, and when the end is faster, only its list of events has both.
+ */
+export async function noticedOutOfMemory(
+  engine: Engine,
+  id: string,
+  state: ContainerState['State'],
+  by: number,
+): Promise<boolean> {
+  if (state.OOMKilled) return true;
+  const since = Date.parse(state.StartedAt) / 1000;
+  const filters = encodeURIComponent(JSON.stringify({ container: [id], event: ['oom'] }));
+  const response = await engine.stream('GET', `/events?since=${since}&until=${by / 1000}&filters=${filters}`);
+  return (await text(response)).trim() !== '';
 }
 
 /** Sends a signal to the container's init, which passes it on, except for SIGKILL, which ends everything. */
 export async function signalContainer(
   engine: Engine,
   id: string,
-  signal: 'SIGTERM' | 'SIGKILL',
+  signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL',
 ): Promise<void> {
   try {
     await engine.call('POST', `/containers/${id}/kill?signal=${signal}`);

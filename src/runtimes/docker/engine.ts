@@ -77,7 +77,14 @@ export class Engine {
         path: this.#prefix + path,
         headers: { ...headersFor(payload), connection: 'Upgrade', upgrade: 'tcp' },
       });
-      request.on('upgrade', (_, socket, head) => resolve({ socket: socket as Socket, head }));
+      request.setTimeout(ANSWER_DEADLINE_MS, () =>
+        request.destroy(lateAnswer('POST', path, ANSWER_DEADLINE_MS)),
+      );
+      request.on('upgrade', (_, socket, head) => {
+        // From here on it may be silent for as long as it likes.
+        socket.setTimeout(0);
+        resolve({ socket: socket as Socket, head });
+      });
       request.on('response', (response) => {
         text(response).then((answer) => reject(refusal(response, answer)), reject);
       });
@@ -104,10 +111,7 @@ export class Engine {
         headers: upload === undefined ? headersFor(payload) : { 'content-type': 'application/x-tar' },
         ...(signal === undefined ? {} : { signal }),
       });
-      request.setTimeout(deadlineMs, () => {
-        const late = new Error(`The engine did not answer ${method} ${path} within ${deadlineMs / 1000} s.`);
-        request.destroy(Object.assign(late, { code: 'ETIMEDOUT' }));
-      });
+      request.setTimeout(deadlineMs, () => request.destroy(lateAnswer(method, path, deadlineMs)));
       request.on('response', resolve);
       request.on('error', reject);
       if (upload === undefined) request.end(payload);
@@ -127,6 +131,11 @@ export class Engine {
       ? httpRequest({ ...options, host, port, agent: false })
       : httpsRequest({ ...options, ...tls, host, port, agent: false });
   }
+}
+
+function lateAnswer(method: string, path: string, deadlineMs: number): Error {
+  const late = new Error(`The engine did not answer ${method} ${path} within ${deadlineMs / 1000} s.`);
+  return Object.assign(late, { code: 'ETIMEDOUT' });
 }
 
 function headersFor(payload: string): Record<string, string | number> {

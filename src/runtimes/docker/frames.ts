@@ -164,3 +164,15 @@ export class FrameSource implements ByteSource {
     return chunk;
   }
 }
+
+/** What a source says first, as text; no more than so many bytes of it are waited for. */
+export async function firstBytes(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of source) {
+    parts.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length > maxBytes) break;
+  }
+  return Buffer.concat(parts).toString('utf8').trim();
+}

@@ -1,47 +1,36 @@
-import { readFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
 import { assertFits } from '../host/launch.ts';
-import type { Capabilities, Command, Enforced, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
+import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
-import type { Connection } from './connect.ts';
-import {
-  type ContainerSpec,
-  containerBody,
-  diskShares,
-  limitsInShell,
-  volumeOptions,
-  WRITABLE,
-} from './container.ts';
+import { assertFitsProcesses, diskShares, limitsInShell, tightened, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
-import { type Image, type ImageContent, interpreterIn } from './image.ts';
-import { KEEPER_SCRIPT, Keeper } from './keeper.ts';
-import { labelsFor, nameFor } from './ownership.ts';
+import { readEnforced } from './enforced.ts';
+import { interpreterIn } from './image.ts';
+import type { Keeper } from './keeper.ts';
 import { PendingFiles } from './pendingFiles.ts';
-import { containerFailed, ProgramContainer } from './program.ts';
-import { describeSecurity } from './security.ts';
+import { containerFailed, type ProgramContainer } from './program.ts';
+import {
+  type DockerParts,
+  makeVolumes,
+  type ProgramWish,
+  sharesNetworks,
+  startKeeper,
+  startProgram,
+  type Volumes,
+} from './start.ts';
 
 /** Variables that engines add to every container. */
 const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container', 'TINI_KILL_PROCESS_GROUP'];
-
-export interface DockerParts {
-  readonly connection: Connection;
-  readonly capabilities: Capabilities;
-  readonly spec: SandboxSpec;
-  readonly image: Image;
-  readonly content: ImageContent;
-  /** The operator's profile, where it takes the place of ours. */
-  readonly seccompProfile?: string;
-  /** The same for every container of the sandbox, but for its labels and volumes. */
-  readonly container: Omit<ContainerSpec, 'labels' | 'volumes'>;
-}
 
 /** A sandbox of containers: each program gets one of its own. */
 export class DockerGuest extends HostGuest {
   readonly workspace = WRITABLE.workspace;
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
+  override readonly sharesLoopback: boolean;
+  readonly lost?: Promise<string>;
   readonly #parts: DockerParts;
   readonly #files: Files;
   readonly #containers = new Set<ProgramContainer>();
@@ -57,8 +46,10 @@ export class DockerGuest extends HostGuest {
     super(files.operations);
     this.#parts = parts;
     this.#files = files;
+    if (files.kind === 'kept') this.lost = files.operations.lost;
     this.#first = first;
     if (first !== undefined) this.#containers.add(first);
+    this.sharesLoopback = files.kind === 'kept' && sharesNetworks(parts);
     this.environment = {
       PATH: parts.image.searchPath,
       HOME: this.workspace,
@@ -73,9 +64,10 @@ export class DockerGuest extends HostGuest {
     const { connection, spec } = parts;
     if (spec.singleUse) {
       const pending = new PendingFiles(diskShares(spec.policy.limits.diskMb.value).workspace);
-      const first = await startProgram(parts, { kind: 'pending', operations: pending }, 0);
+      const files: Files = { kind: 'pending', operations: pending };
+      const first = await startProgram(parts, undefined, 0, { relay: spec.relay });
       return first.inspect().then(
-        (state) => new DockerGuest(parts, { kind: 'pending', operations: pending }, first, state),
+        (state) => new DockerGuest(parts, files, first, state),
         async (error: unknown) => {
           await first.remove();
           throw containerFailed(error);
@@ -84,17 +76,12 @@ export class DockerGuest extends HostGuest {
     }
     const volumes = await makeVolumes(parts);
     try {
-      const name = nameFor(spec.id, 'k');
-      const body = containerBody(
-        { ...parts.container, volumes, labels: labelsFor(name) },
-        { script: KEEPER_SCRIPT },
-      );
-      const keeper = await Keeper.start(connection.engine, name, body);
+      const keeper = await startKeeper(parts, volumes);
       try {
         const state = await keeper.inspect();
         return new DockerGuest(parts, { kind: 'kept', operations: keeper, volumes }, undefined, state);
       } catch (error) {
-        await keeper.remove();
+        await keeper.end();
         throw containerFailed(error);
       }
     } catch (error) {
@@ -111,21 +98,26 @@ export class DockerGuest extends HostGuest {
 
   protected async start(command: Command): Promise<GuestProcess> {
     assertFits(command.argv, command.env);
+    assertHolds(this.#parts, command.limits);
     const orders = writeOrders({
       files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
       unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
       environment: command.env,
       argv: command.argv,
-      limits: limitsInShell(this.#parts.container),
-      relay: this.#parts.connection.ownKernel,
+      limits: limitsInShell({
+        ...this.#parts.container,
+        policy: tightened(this.#parts.spec.policy, command.limits),
+      }),
+      pipes: this.#parts.connection.ownKernel,
     });
-    const container = await this.#takeContainer();
+    const container = await this.#takeContainer(command);
     try {
       const program = await container.give(orders, command.stdin);
       const gone = program.exit.finally(() => this.#putAway(container));
       // Whoever spawned it looks at how it ended.
       gone.catch(() => {});
-      return program;
+      const relay = container.relay ?? this.#sharedRelay;
+      return { ...program, ...(relay === undefined ? {} : { relay }) };
     } catch (error) {
       await container.remove();
       this.#containers.delete(container);
@@ -139,26 +131,42 @@ export class DockerGuest extends HostGuest {
     this.#containers.delete(container);
   }
 
-  async #takeContainer(): Promise<ProgramContainer> {
+  async #takeContainer(command: Command): Promise<ProgramContainer> {
     const first = this.#first;
     this.#first = undefined;
-    if (first !== undefined) return first;
-    if (this.#files.kind === 'pending') {
+    const { limits, relay } = command;
+    if (first !== undefined && limits === undefined && relay === undefined) return first;
+    if (first !== undefined) await this.#putAway(first);
+    else if (this.#files.kind === 'pending') {
       throw new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use was used twice.', {
         hint: 'This is a bug of Glovebox: please report it.',
       });
     }
     this.#count++;
-    const container = await startProgram(this.#parts, this.#files, this.#count);
+    const files = this.#files;
+    const volumes = files.kind === 'kept' ? files.volumes : undefined;
+    const wish = { limits, ...this.#networkFor(command) };
+    const container = await startProgram(this.#parts, volumes, this.#count, wish);
     this.#containers.add(container);
     return container;
+  }
+
+  /** The sandbox's own, or one with a relay of its own where it is shared with nobody. */
+  #networkFor({ relay }: Command): Pick<ProgramWish, 'joins' | 'relay' | 'alone'> {
+    if (relay !== undefined) return { relay, alone: true };
+    if (this.sharesLoopback && this.#files.kind === 'kept') return { joins: this.#files.operations.id };
+    return { relay: this.#parts.spec.relay };
+  }
+
+  get #sharedRelay(): Relay | undefined {
+    return this.#files.kind === 'kept' ? this.#files.operations.relay : undefined;
   }
 
   protected async release(): Promise<void> {
     const { engine } = this.#parts.connection;
     const files = this.#files;
     const endings = [...this.#containers].map((container) => container.remove());
-    if (files.kind === 'kept') endings.push(files.operations.remove());
+    if (files.kind === 'kept') endings.push(files.operations.end());
     const results = await Promise.allSettled(endings);
     if (files.kind === 'kept') {
       results.push(
@@ -170,94 +178,21 @@ export class DockerGuest extends HostGuest {
   }
 }
 
+/** Throws `POLICY_NOT_ENFORCEABLE` for limits of one program that its container could not be held to. */
+function assertHolds({ capabilities }: DockerParts, limits: ProgramLimits = {}): void {
+  const unheld = (['memoryMb', 'processes'] as const).filter(
+    (name) => limits[name] !== undefined && capabilities.limits[name] === 'none',
+  );
+  if (unheld.length > 0) {
+    throw new SandboxError(
+      'POLICY_NOT_ENFORCEABLE',
+      `This engine cannot hold a program to its own limit of ${unheld.join(' and ')}.`,
+      { hint: 'Leave it out. `glovebox doctor` says what the engine lacks.', details: { unheld } },
+    );
+  }
+  if (limits.processes !== undefined) assertFitsProcesses(limits.processes);
+}
+
 type Files =
   | { readonly kind: 'pending'; readonly operations: PendingFiles }
   | { readonly kind: 'kept'; readonly operations: Keeper; readonly volumes: Volumes };
-
-type Volumes = NonNullable<ContainerSpec['volumes']>;
-
-function startProgram(parts: DockerParts, files: Files, number: number): Promise<ProgramContainer> {
-  const name = nameFor(parts.spec.id, `p${number}`);
-  const body = containerBody({
-    ...parts.container,
-    ...(files.kind === 'kept' ? { volumes: files.volumes } : {}),
-    labels: labelsFor(name),
-  });
-  return ProgramContainer.start(parts.connection, name, body);
-}
-
-/** Two file systems in memory, each as large as its share. */
-async function makeVolumes({ spec, container, connection }: DockerParts): Promise<Volumes> {
-  const { engine } = connection;
-  const volumes = { workspace: nameFor(spec.id, 'w'), tmp: nameFor(spec.id, 't') };
-  const made: string[] = [];
-  try {
-    for (const [place, name] of Object.entries(volumes) as ['workspace' | 'tmp', string][]) {
-      const o = volumeOptions(place, container, connection.mapsUsers);
-      await engine.call('POST', '/volumes/create', {
-        body: {
-          Name: name,
-          Driver: 'local',
-          DriverOpts: { type: 'tmpfs', device: 'tmpfs', o },
-          Labels: labelsFor(name),
-        },
-      });
-      made.push(name);
-    }
-    return volumes;
-  } catch (error) {
-    for (const name of made) await removeVolume(engine, name).catch(() => {});
-    throw containerFailed(error);
-  }
-}
-
-/** What the engine says that it holds, but for what it is known not to hold here. */
-function readEnforced(
-  { spec, capabilities, connection, seccompProfile }: DockerParts,
-  { HostConfig, State }: ContainerState,
-): Enforced {
-  const { limits, network } = spec.policy;
-  const by = capabilities.limits;
-  const held = (name: keyof typeof by): boolean => by[name] !== 'none';
-  const memoryMb =
-    held('memoryMb') && HostConfig.Memory > 0 ? HostConfig.Memory / 1024 ** 2 - limits.diskMb.value : null;
-  const processes =
-    by.processes === 'rlimit' ? limits.processes.value : (held('processes') && HostConfig.PidsLimit) || null;
-  const cpu = held('cpu') && HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e9 : null;
-  return {
-    isolation: capabilities.isolation,
-    network: HostConfig.NetworkMode === 'none' ? 'none' : network,
-    filesystem: 'private',
-    processes: 'contained',
-    seccomp: capabilities.seccomp,
-    securityOptions: describeSecurity(HostConfig.SecurityOpt ?? [], seccompProfile),
-    uid: connection.ownKernel ? null : hostUid(State.Pid),
-    limits: {
-      memoryMb: {
-        value: memoryMb,
-        by: memoryMb === null ? 'none' : by.memoryMb,
-        default: limits.memoryMb.default,
-      },
-      diskMb: { value: limits.diskMb.value, by: 'tmpfs', default: limits.diskMb.default },
-      processes: {
-        value: processes,
-        by: processes === null ? 'none' : by.processes,
-        default: limits.processes.default,
-      },
-      cpu: { value: cpu, by: cpu === null ? 'none' : by.cpu, default: limits.cpu?.default ?? true },
-      timeoutSec: { value: limits.timeoutSec.value, by: 'timer', default: limits.timeoutSec.default },
-    },
-  };
-}
-
-/** The user that this host's kernel sees, where the engine runs on it and not on a machine of its own. */
-function hostUid(pid: number): number | null {
-  try {
-    const cgroup = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
-    const uid = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return /[0-9a-f]{64}/.test(cgroup) && uid !== undefined ? Number(uid) : null;
-  } catch {
-    // No such process here: then nobody here sees a user.
-    return null;
-  }
-}

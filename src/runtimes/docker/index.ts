@@ -15,7 +15,7 @@ import {
   unavailableError,
   whyNot,
 } from './connect.ts';
-import type { SandboxUser } from './container.ts';
+import { assertFitsProcesses, type SandboxUser } from './container.ts';
 import { DockerGuest } from './guest.ts';
 import { type Image, type ImageContent, inspectImage } from './image.ts';
 import { securityOptions, sysctls } from './security.ts';
@@ -174,9 +174,6 @@ function notUsable({ name }: Image, reason: string): SandboxError {
   });
 }
 
-/** An engine's own init, and the program. */
-const FEWEST_PROCESSES = 2;
-
 async function createGuest(parts: {
   readonly connection: Connection;
   readonly spec: SandboxSpec;
@@ -186,16 +183,7 @@ async function createGuest(parts: {
 }): Promise<Guest> {
   const { connection, spec, image, content, settings } = parts;
   const capabilities: Capabilities = capabilitiesOf(connection, content);
-  const { processes } = spec.policy.limits;
-  if (processes.value < FEWEST_PROCESSES + 2) {
-    throw new SandboxError(
-      'POLICY_NOT_ENFORCEABLE',
-      `A container cannot be held to ${processes.value} processes.`,
-      {
-        hint: `Ask for at least ${FEWEST_PROCESSES + 2} (maxProcesses, SANDBOX_MAX_PROCESSES).`,
-      },
-    );
-  }
+  assertFitsProcesses(spec.policy.limits.processes.value);
   return DockerGuest.create({
     ...{ connection, capabilities, spec, image, content },
     ...(settings.seccompProfile === undefined ? {} : { seccompProfile: settings.seccompProfile }),

@@ -1,4 +1,4 @@
-import { printableName } from '../host/workspaceFiles.ts';
+import { printableName } from '../../archive/printableName.ts';
 import type { FileEntry } from '../runtime.ts';
 
 /** The kind (a letter of `find`, or a mode in hexadecimal digits), the size, the time in seconds, and the name. */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
-import type { ArchiveFile } from './tarArchive.ts';
+import type { ContextFile } from './build.ts';
 
 /** The numbers of processors in ELF headers (`e_machine`), by the names that engines and npm have for them. */
 const MACHINES: Readonly<Record<string, { readonly number: number; readonly npm: string }>> = {
@@ -16,7 +16,7 @@ const HEADER_BYTES = 20;
  * A Node.js for the image, as a file of the build's context. Throws `INPUT_INVALID` for a file that is no Linux
  * program for the engine's processor; whether it runs on the base, and is new enough, the build finds out.
  */
-export async function nodeForImage(path: string, architecture: string): Promise<ArchiveFile> {
+export async function nodeForImage(path: string, architecture: string): Promise<ContextFile> {
   let size: number;
   const header = Buffer.alloc(HEADER_BYTES);
   try {

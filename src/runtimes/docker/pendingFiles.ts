@@ -1,4 +1,5 @@
 /** The file operations of a workspace before its one program runs: nothing is there but what we put there. */
+import { SandboxError } from '../../errors.ts';
 import { missing, notRegular, tooFull, tooLarge } from '../host/fileRefusals.ts';
 import type { GuestFiles } from '../host/hostGuest.ts';
 import { workspaceComponents } from '../host/workspacePath.ts';
@@ -39,6 +40,19 @@ export class PendingFiles implements GuestFiles {
     return found;
   }
 
+  async remove(path: string): Promise<void> {
+    const name = workspaceComponents(path).join('/');
+    if (!this.#files.delete(name)) throw missing(path);
+  }
+
+  async pack(): Promise<never> {
+    throw singleUse();
+  }
+
+  async unpack(): Promise<never> {
+    throw singleUse();
+  }
+
   async list(path: string): Promise<FileEntry[]> {
     const folder = workspaceComponents(path)
       .map((component) => `${component}/`)
@@ -60,4 +74,10 @@ export class PendingFiles implements GuestFiles {
     if (folder !== '' && entries.size === 0) throw missing(path);
     return [...entries.values()];
   }
+}
+
+function singleUse(): SandboxError {
+  return new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use carries no archives.', {
+    hint: 'This is a bug of Glovebox: please report it.',
+  });
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import { KILLED, mayHaveLackedMemory } from '../host/figures.ts';
-import type { Exit, GuestProcess } from '../runtime.ts';
+import type { Exit, GuestProcess, Relay, RelayWish } from '../runtime.ts';
 import { STARTED } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type ContainerState,
   createContainer,
   inspectContainer,
+  noticedOutOfMemory,
   ranOutOfMemory,
   removeContainer,
   signalContainer,
@@ -17,7 +18,9 @@ import {
   untilStopped,
 } from './containers.ts';
 import type { Engine } from './engine.ts';
-import { Demultiplexer } from './frames.ts';
+import { type ExecRequest, execIn } from './exec.ts';
+import { Demultiplexer, firstBytes } from './frames.ts';
+import { type PlacedRelay, placeRelay } from './placeRelay.ts';
 
 /** Longer than anything that the bootstrap says on its first line. */
 const MAX_FIRST_LINE = 200;
@@ -34,6 +37,13 @@ const READER_PATIENCE_MS = 500;
 /** How much of what the bootstrap complained about is read. */
 const MAX_COMPLAINT_BYTES = 2000;
 
+/** A process never signals itself so (kill(2)). */
+const INTERRUPT: ExecRequest = {
+  command: ['/bin/sh', '-c', 'kill -INT -1'],
+  maxBytes: 0,
+  deadlineMs: KILL_DEADLINE_MS,
+};
+
 /** What is needed of a connection. */
 type EngineParts = Pick<Connection, 'engine' | 'ownKernel'>;
 
@@ -45,8 +55,10 @@ export class ProgramContainer {
   readonly #connection: Socket;
   readonly #output: Demultiplexer;
   readonly #stopped: Promise<ContainerState['State']>;
+  #relay: PlacedRelay | undefined;
   #removed: Promise<void> | undefined;
-  #ended = false;
+  /** Aborted when the container has stopped. */
+  readonly #over = new AbortController();
 
   private constructor({ engine, ownKernel }: EngineParts, id: string, connection: Socket) {
     this.#engine = engine;
@@ -57,7 +69,7 @@ export class ProgramContainer {
     connection.on('error', () => {});
     this.#output = new Demultiplexer(connection);
     this.#stopped = untilStopped(engine, id).finally(() => {
-      this.#ended = true;
+      this.#over.abort();
     });
     // Looked at by whoever waits for the program.
     this.#stopped.catch(() => {});
@@ -84,6 +96,16 @@ export class ProgramContainer {
     return inspectContainer(this.#engine, this.#id);
   }
 
+  /** Puts a relay into its network, in front of its program. Throws `SANDBOX_FAILED` when it does not come up. */
+  async placeRelay(program: Uint8Array, wish: RelayWish): Promise<void> {
+    this.#relay = await placeRelay(this.#engine, this.#id, program, wish);
+  }
+
+  /** The relay that was put there. */
+  get relay(): Relay | undefined {
+    return this.#relay?.relay;
+  }
+
   /** Hands over the program, which is on its way when this resolves. */
   async give(orders: Uint8Array, stdin: Uint8Array | 'stream' | undefined): Promise<GuestProcess> {
     this.#connection.write(orders);
@@ -102,6 +124,7 @@ export class ProgramContainer {
       stderr,
       exit: this.#exit(() => killed),
       kill: async (signal) => {
+        if (signal === 'SIGINT') return this.#interrupt();
         if (signal === 'SIGKILL') killed = true;
         await signalContainer(this.#engine, this.#id, signal);
         if (signal === 'SIGKILL') await this.#mustStop();
@@ -120,7 +143,21 @@ export class ProgramContainer {
       await removeContainer(this.#engine, this.#id);
     } finally {
       this.#connection.destroy();
+      this.#relay?.release();
     }
+  }
+
+  /**
+   * To everything but the init, which would pass it on to the program alone. An engine that cannot start anything
+   * in there any more still reaches that.
+   */
+  async #interrupt(): Promise<void> {
+    const { signal } = this.#over;
+    const reached = await execIn(this.#engine, this.#id, { ...INTERRUPT, signal }).then(
+      ({ code }) => code === 0,
+      () => false,
+    );
+    if (!reached) await signalContainer(this.#engine, this.#id, 'SIGINT');
   }
 
   async #exit(wasKilled: () => boolean): Promise<Exit> {
@@ -132,11 +169,13 @@ export class ProgramContainer {
     await this.#output.drained(READER_PATIENCE_MS);
     const code = state.ExitCode;
     const mayBeMemory = mayHaveLackedMemory(code, this.#ownKernel) && !wasKilled();
-    const memory = mayBeMemory
-      ? await ranOutOfMemory(this.#engine, this.#id, state).catch((error: unknown) => {
-          throw containerFailed(error);
-        })
-      : state.OOMKilled;
+    // Otherwise it may have been a child of the program's; nobody waits for late news of that.
+    const asked = mayBeMemory
+      ? ranOutOfMemory(this.#engine, this.#id, state)
+      : noticedOutOfMemory(this.#engine, this.#id, state, Date.now());
+    const memory = await asked.catch((error: unknown) => {
+      throw containerFailed(error);
+    });
     const outOfMemory = mayBeMemory && memory;
     return { code: outOfMemory ? KILLED : code, outOfMemory, ...(memory ? { oomKills: 1 } : {}) };
   }
@@ -155,7 +194,7 @@ export class ProgramContainer {
   }
 
   async #notStarted(): Promise<SandboxError> {
-    const complaint = await firstBytes(this.#output.stderr);
+    const complaint = await firstBytes(this.#output.stderr, MAX_COMPLAINT_BYTES);
     if (/No space left on device|File too large/.test(complaint)) {
       return new SandboxError('INPUT_INVALID', 'The files do not fit into the workspace.', {
         hint: 'Ask for a larger disk with diskMb (SANDBOX_DISK_MB), or give less.',
@@ -171,10 +210,10 @@ export class ProgramContainer {
 
   #input(): Writable {
     const connection = this.#connection;
-    const ended = (): boolean => this.#ended;
+    const { signal } = this.#over;
     return new Writable({
       write(chunk, _, done) {
-        if (ended()) done();
+        if (signal.aborted) done();
         else if (connection.write(chunk)) done();
         else waitForRoom(connection, done);
       },
@@ -195,17 +234,6 @@ function waitForRoom(connection: Socket, done: () => void): void {
   };
   connection.on('drain', go);
   connection.on('close', go);
-}
-
-async function firstBytes(source: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of source) {
-    parts.push(Buffer.from(chunk));
-    length += chunk.length;
-    if (length > MAX_COMPLAINT_BYTES) break;
-  }
-  return Buffer.concat(parts).toString('utf8').trim();
 }
 
 /** What is thrown when the engine fails us; an error of ours stays what it is. */

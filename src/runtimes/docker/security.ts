@@ -7,7 +7,7 @@ import { SandboxError } from '../../errors.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { cacheFolder } from '../host/cache.ts';
 import { asSentence } from '../sentence.ts';
-import type { Connection } from './connect.ts';
+import { type Connection, processorOf } from './connect.ts';
 import { dockerSeccompProfile, profileForOwnKernel } from './seccomp/profile.ts';
 import type { DockerSettings } from './settings.ts';
 
@@ -31,9 +31,9 @@ export function describeSecurity(held: readonly string[], seccompProfile: string
 
 /** By the engine's architecture, which need not be that of this machine. */
 function ownProfile({ info, name, ownKernel }: Pick<Connection, 'info' | 'name' | 'ownKernel'>): string {
-  const architecture = ARCHITECTURES[info.Architecture ?? 'x86_64'];
-  if (architecture !== undefined) {
-    const profile = dockerSeccompProfile(architecture);
+  const processor = processorOf(info);
+  if (processor !== undefined) {
+    const profile = dockerSeccompProfile(processor);
     return JSON.stringify(ownKernel ? profileForOwnKernel(profile) : profile);
   }
   throw new SandboxError(
@@ -42,13 +42,6 @@ function ownProfile({ info, name, ownKernel }: Pick<Connection, 'info' | 'name' 
     { hint: 'Use an engine on x86_64 or aarch64, or name a profile with DOCKER_SECCOMP_PROFILE.' },
   );
 }
-
-const ARCHITECTURES: Readonly<Record<string, 'x64' | 'arm64'>> = {
-  x86_64: 'x64',
-  amd64: 'x64',
-  aarch64: 'arm64',
-  arm64: 'arm64',
-};
 
 async function readProfile(path: string): Promise<string> {
   try {
@@ -96,6 +89,6 @@ export function sysctls(
 ): Readonly<Record<string, string>> {
   // On another machine than the engine's, or without IPv6, nobody knows whether it could be set.
   const isHere = 'socketPath' in engine.endpoint && existsSync('/proc/sys/net/ipv6');
-  const known = network === 'none' && !ownKernel && isHere;
+  const known = network !== 'open' && !ownKernel && isHere;
   return known ? { 'net.ipv6.conf.all.disable_ipv6': '0' } : {};
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BundleSpec, bundleConfig, runArguments } from './bundle.ts';
+import { type BundleSpec, bundleConfig, type RunSpec, runArguments } from './bundle.ts';
 
 const SPEC: BundleSpec = {
   argv: ['/usr/bin/python3', '/workspace/main.py', 'two words'],
@@ -29,7 +29,7 @@ describe('the bundle', () => {
       process: {
         user: { uid: 0, gid: 0 },
         args: [
-          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings'],
+          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings', '', '', '', ''],
           ...['/usr/bin/python3', '/workspace/main.py', 'two words'],
         ],
         env: ['HOME=/workspace', 'BASH_FUNC_x%%=() { id; }'],
@@ -66,6 +66,19 @@ describe('the bundle', () => {
     });
   });
 
+  it('names the relay before the program', () => {
+    const relay = { port: 3128, input: 'relay-in-1', output: 'relay-out-1' };
+    expect(bundleConfig({ ...SPEC, relay })).toMatchObject({
+      process: {
+        args: [
+          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings'],
+          ...['/run/glovebox/relay', '3128', '/run/glovebox/relay-in-1', '/run/glovebox/relay-out-1'],
+          ...SPEC.argv,
+        ],
+      },
+    });
+  });
+
   it.each([
     ['an argument', { argv: ['/bin/true', 'a\0b'] }],
     ['a variable', { environment: { A: 'a\0b' } }],
@@ -77,16 +90,16 @@ describe('the bundle', () => {
 });
 
 describe("the arguments of runsc's run", () => {
-  const run = (platform: string, ...flags: string[]): string =>
-    runArguments({
-      dialect: { platform, flags: new Set(flags) },
-      state: '/mnt/control/state',
-      bundle: '/mnt/control/bundle-1',
-      id: '1',
-    }).join(' ');
+  const SPEC: RunSpec = {
+    dialect: { platform: 'systrap', flags: new Set(['overlay2']) },
+    state: '/mnt/control/state',
+    bundle: '/mnt/control/bundle-1',
+    id: '1',
+    withPipes: false,
+  };
 
   it('are exactly these', () => {
-    expect(run('systrap', 'overlay2')).toBe(
+    expect(runArguments(SPEC).join(' ')).toBe(
       [
         '--root=/mnt/control/state --platform=systrap --network=none --ignore-cgroups --overlay2=none',
         '--log=/mnt/control/bundle-1/log --panic-log=/mnt/control/bundle-1/panic',
@@ -96,6 +109,13 @@ describe("the arguments of runsc's run", () => {
   });
 
   it('name no flag that the engine does not know', () => {
-    expect(run('ptrace')).not.toContain('overlay');
+    const dialect = { platform: 'ptrace', flags: new Set<string>() };
+    expect(runArguments({ ...SPEC, dialect }).join(' ')).not.toContain('overlay');
+  });
+
+  it('let pipes of the host be opened only where a relay needs them', () => {
+    expect(
+      [true, false].map((withPipes) => runArguments({ ...SPEC, withPipes }).includes('--host-fifo=open')),
+    ).toEqual([true, false]);
   });
 });

@@ -2,6 +2,7 @@
 import { WRITABLE } from '../host/furniture.ts';
 import { refuseNul } from '../host/launcher.ts';
 import { OPEN_FILES } from '../host/rlimits.ts';
+import { initArguments } from './init/init.ts';
 
 /** Where the first process finds itself and what it writes to; closed to programs. */
 export const INIT_FOLDER = '/run/glovebox';
@@ -19,7 +20,14 @@ export interface BundleSpec {
   readonly stage: string;
   /** The report's name in the folder of the first process. */
   readonly report: string;
+  /** The relay's port, and the names of its named pipes in the same folder. */
+  readonly relay?: { readonly port: number } & RelayPipeNames;
   readonly limits: { readonly processes: number; readonly diskMb: number; readonly cpuSec: number };
+}
+
+export interface RelayPipeNames {
+  readonly input: string;
+  readonly output: string;
 }
 
 /** What the first process needs to start a program of another user and to signal it; the program gets none of it. */
@@ -40,13 +48,18 @@ export function bundleConfig(spec: BundleSpec): object {
     RLIMIT_NPROC: spec.limits.processes,
   };
   const writable = Object.entries(WRITABLE).map(([name, path]) => [`${spec.stage}/${name}`, path] as const);
+  const at = (name: string): string => `${INIT_FOLDER}/${name}`;
+  const relay = spec.relay && {
+    ...{ program: at('relay'), port: spec.relay.port },
+    ...{ input: at(spec.relay.input), output: at(spec.relay.output) },
+  };
   return {
     ociVersion: '1.0.2',
     root: spec.root,
     hostname: 'glovebox',
     process: {
       user: { uid: 0, gid: 0 },
-      args: [...['init', spec.report, 'settings'].map((name) => `${INIT_FOLDER}/${name}`), ...spec.argv],
+      args: [at('init'), ...initArguments(at(spec.report), at('settings'), relay), ...spec.argv],
       env,
       cwd: WRITABLE.workspace,
       noNewPrivileges: true,
@@ -92,13 +105,15 @@ export interface RunSpec {
   readonly state: string;
   readonly bundle: string;
   readonly id: string;
+  /** Whether its first process opens named pipes of ours. */
+  readonly withPipes: boolean;
 }
 
 /** The names of the files in a bundle in which runsc tells why it failed. */
 export const COMPLAINTS = { log: 'log', panic: 'panic' } as const;
 
 /** The arguments for `runsc`. */
-export function runArguments({ dialect, state, bundle, id }: RunSpec): string[] {
+export function runArguments({ dialect, state, bundle, id, withPipes }: RunSpec): string[] {
   return [
     `--root=${state}`,
     `--platform=${dialect.platform}`,
@@ -108,6 +123,8 @@ export function runArguments({ dialect, state, bundle, id }: RunSpec): string[] 
     '--ignore-cgroups',
     // Nothing is laid over what is shown read-only: later versions would do so by themselves.
     ...(dialect.flags.has('overlay2') ? ['--overlay2=none'] : []),
+    // Those that are there, by who may: a program cannot make one that the host sees.
+    ...(withPipes ? ['--host-fifo=open'] : []),
     `--log=${bundle}/${COMPLAINTS.log}`,
     `--panic-log=${bundle}/${COMPLAINTS.panic}`,
     'run',

@@ -15,7 +15,9 @@ import {
 import { dirname } from 'node:path';
 import type { Stage } from '../host/stage.ts';
 import { makeVisible, writeVisible } from '../host/visible.ts';
-import { COMPLAINTS, INIT_FOLDER } from './bundle.ts';
+import type { RelayWish } from '../runtime.ts';
+import { type BundleSpec, COMPLAINTS, INIT_FOLDER } from './bundle.ts';
+import { createRelayPipes, type RelayPipes } from './relayPipes.ts';
 import { type End, readComplaint, readReport } from './report.ts';
 import type { Root } from './root.ts';
 
@@ -62,56 +64,73 @@ export function furnishControl(stage: Stage, init: Init): void {
   mkdirSync(here.state, { mode: 0o700 });
   mkdirSync(here.init, { mode: 0o700 });
   for (const [name, data] of Object.entries(init)) {
-    writeFileSync(`${here.init}/${name}`, data, { mode: 0o500, flag: 'wx' });
+    // Another user than ours becomes the relay, by a descriptor: the folder is closed.
+    writeFileSync(`${here.init}/${name}`, data, { mode: name === 'relay' ? 0o555 : 0o500, flag: 'wx' });
   }
 }
 
-/** The first process, and what it reads, by their names in its folder. */
+/** The first process, what it starts besides the program, and what it reads, by their names in its folder. */
 export interface Init {
   readonly init: Uint8Array;
+  readonly relay: Uint8Array;
   readonly settings: Uint8Array;
 }
 
 /** One program's part of it. */
 export interface Bundle {
   readonly id: string;
-  /** The report's name in the folder of the first process. */
-  readonly report: string;
+  /** The way to the relay, where one was wished. */
+  readonly pipes: RelayPipes | undefined;
   /** What was reported, and what runsc complained about. */
   readEnd(): End;
   remove(): void;
 }
 
-/** Makes a bundle with the configuration that `config` gives for its report. */
-export function createBundle(stage: Stage, config: (report: string) => object): Bundle {
+/** Makes a bundle with the configuration that `config` gives for its report and its relay, where one is wished. */
+export async function createBundle(
+  stage: Stage,
+  wish: RelayWish | undefined,
+  config: (names: Pick<BundleSpec, 'report' | 'relay'>) => object,
+): Promise<Bundle> {
   const here = controlPaths(stage.folder.self);
   const id = randomUUID();
   const folder = here.bundle(id);
   const report = `report-${id}`;
   const reportFile = `${here.init}/${report}`;
-  const text = JSON.stringify(config(report));
-  mkdirSync(folder, { mode: 0o700 });
-  writeFileSync(`${folder}/config.json`, text, { mode: 0o600, flag: 'wx' });
-  writeFileSync(reportFile, '', { mode: 0o600, flag: 'wx' });
-  return {
-    id,
-    report,
-    readEnd: () => ({
-      report: readReport(readFileSync(reportFile)),
-      complaint: readComplaint(
-        textOf(`${folder}/${COMPLAINTS.log}`),
-        textOf(`${folder}/${COMPLAINTS.panic}`),
-      ),
-    }),
-    remove() {
-      rmSync(folder, { recursive: true, force: true });
-      rmSync(reportFile, { force: true });
-      // Left when the sandbox was ended from outside.
-      for (const name of readdirSync(here.state)) {
-        if (name.includes(id)) rmSync(`${here.state}/${name}`, { recursive: true, force: true });
-      }
-    },
+  const relay = wish && { port: wish.port, input: `relay-in-${id}`, output: `relay-out-${id}` };
+  const text = JSON.stringify(config({ report, ...(relay && { relay }) }));
+  const remove = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(reportFile, { force: true });
+    // Left when the sandbox was ended from outside.
+    for (const name of readdirSync(here.state)) {
+      if (name.includes(id)) rmSync(`${here.state}/${name}`, { recursive: true, force: true });
+    }
   };
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    writeFileSync(`${folder}/config.json`, text, { mode: 0o600, flag: 'wx' });
+    writeFileSync(reportFile, '', { mode: 0o600, flag: 'wx' });
+    const pipes = relay && (await createRelayPipes(here.init, relay));
+    return {
+      id,
+      pipes,
+      readEnd: () => ({
+        report: readReport(readFileSync(reportFile)),
+        complaint: readComplaint(
+          textOf(`${folder}/${COMPLAINTS.log}`),
+          textOf(`${folder}/${COMPLAINTS.panic}`),
+        ),
+      }),
+      remove() {
+        pipes?.remove();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
 }
 
 /** The text of a file that need not be there. */

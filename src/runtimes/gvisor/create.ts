@@ -1,13 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
-import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
+import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { INSIDE_ID } from '../host/furniture.ts';
 import { readHostView } from '../host/hostView.ts';
 import { type FoundInterpreters, prefixesOf } from '../host/interpreters.ts';
 import type { LaunchStep } from '../host/launcher.ts';
-import { ownedName } from '../host/owner.ts';
 import { takeOutputPipes } from '../host/pipes.ts';
+import { ProgramGroups } from '../host/programGroups.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { createStage, mountPoint, type Stage } from '../host/stage.ts';
+import { relayProgram } from '../relay/relay.ts';
 import type { Capabilities, Guest, SandboxSpec } from '../runtime.ts';
 import { controlPaths, furnishControl, furnishRoot } from './control.ts';
 import type { Engine, Tools } from './engine.ts';
@@ -18,6 +19,9 @@ import { givenRootSteps, hostRoot, mountTable } from './root.ts';
 /** For the engine's own threads; each process inside takes a few of the host's besides. */
 const ENGINE_THREADS = 1024;
 const THREADS_PER_PROCESS = 4;
+
+/** Whom the relay runs as, in the numbers of the sandbox: nobody that the program is, and no account of the host. */
+const RELAY_ID = 0x60000000;
 
 export interface SandboxParts {
   readonly spec: SandboxSpec;
@@ -33,12 +37,13 @@ export interface SandboxParts {
 /** Makes a sandbox: its files, its cgroup, and what its programs will start with. */
 export async function createGuest(parts: SandboxParts): Promise<Guest> {
   const { spec, tools, engine, capabilities, interpreters, cgroups } = parts;
-  const { memoryMb, diskMb, processes, cpu } = spec.policy.limits;
+  const { diskMb } = spec.policy.limits;
   const user = { uid: INSIDE_ID, gid: INSIDE_ID };
   const filter = seccompFilter(process.arch) ?? new Uint8Array();
   const init = {
     init: initProgram(process.arch) ?? new Uint8Array(),
-    settings: initSettings(user, filter),
+    relay: relayProgram(process.arch) ?? new Uint8Array(),
+    settings: initSettings({ program: user, relay: { uid: RELAY_ID, gid: RELAY_ID } }, filter),
   };
   cgroups?.hurry();
   const output = await takeOutputPipes();
@@ -53,25 +58,24 @@ export async function createGuest(parts: SandboxParts): Promise<Guest> {
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
-  let cgroup: Cgroup | undefined;
+  let groups: ProgramGroups | undefined;
   try {
-    cgroup = await cgroups?.create(ownedName(spec.id), {
+    groups = await ProgramGroups.create(cgroups, spec, ({ memoryMb, processes }) => ({
       // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
-      memoryBytes: Math.ceil((memoryMb.value + diskMb.value + ENGINE_MEMORY_MB) * 1024 ** 2),
-      processes: ENGINE_THREADS + THREADS_PER_PROCESS * processes.value,
-      ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
-    });
+      memoryBytes: Math.ceil((memoryMb + diskMb.value + ENGINE_MEMORY_MB) * 1024 ** 2),
+      processes: ENGINE_THREADS + THREADS_PER_PROCESS * processes,
+    }));
     const stage = await staging;
     root.furnish(stage);
     furnishControl(stage, init);
     const { rootReadonly } = root;
-    return new GvisorGuest({ tools, engine, spec, stage, cgroup, capabilities, interpreters, rootReadonly });
+    return new GvisorGuest({ tools, engine, spec, stage, groups, capabilities, interpreters, rootReadonly });
   } catch (error) {
     const stage = await staging.catch(() => undefined);
     await stage?.first.launcher.abandon();
     output.destroy();
     stage?.close();
-    await cgroup?.remove();
+    await groups?.remove();
     throw error;
   }
 }

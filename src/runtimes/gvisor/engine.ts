@@ -61,6 +61,11 @@ export function describeEngine(version: string, platforms: string, flags: string
   return { version: name.replace(/^(0\.0~|release-)/, ''), platform, flags: new Set(names) };
 }
 
+/** Whether it can be told to open named pipes of the host, by which a relay is reached. Pure. */
+export function mayOpenPipes({ flags }: Pick<Engine, 'flags'>): boolean {
+  return flags.has('host-fifo');
+}
+
 /** What a person should know about this engine. Pure. */
 export function engineNotes({ version }: Pick<Engine, 'version'>): string[] {
   const release = Number(/\d{8}/.exec(version)?.[0]);

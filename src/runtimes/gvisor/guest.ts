@@ -1,8 +1,8 @@
 import { rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { getSystemErrorName } from 'node:util';
 import { SandboxError } from '../../errors.ts';
-import type { Cgroup } from '../host/cgroups/cgroup.ts';
 import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { prepareInput } from '../host/input.ts';
@@ -12,13 +12,24 @@ import type { LaunchStep } from '../host/launcher.ts';
 import { childrenOf, firstChild, type Identity, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
 import { leftIn } from '../host/pipes.ts';
 import { readProc, readStat, sendSignal } from '../host/procfs.ts';
+import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { processorSeconds } from '../host/rlimits.ts';
 import type { Stage } from '../host/stage.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
-import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../runtime.ts';
+import type {
+  Capabilities,
+  Command,
+  Enforced,
+  Exit,
+  GuestProcess,
+  Relay,
+  RelayWish,
+  SandboxSpec,
+} from '../runtime.ts';
 import { bundleConfig, runArguments } from './bundle.ts';
 import { type Bundle, controlPaths, createBundle } from './control.ts';
-import type { Engine, Tools } from './engine.ts';
+import { type Engine, INSTALL, mayOpenPipes, type Tools } from './engine.ts';
+import type { RelayPipes } from './relayPipes.ts';
 import type { End } from './report.ts';
 
 /**
@@ -33,12 +44,15 @@ export const APART = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--
  */
 export const ENGINE_MEMORY_MB = 64;
 
+/** Reading what is left in a pipe takes no time, unless this process is busy. */
+const HEARING_DEADLINE_MS = 2000;
+
 export interface GvisorParts {
   readonly tools: Tools;
   readonly engine: Engine;
   readonly spec: SandboxSpec;
   readonly stage: Stage;
-  readonly cgroup: Cgroup | undefined;
+  readonly groups: ProgramGroups;
   readonly capabilities: Capabilities;
   readonly interpreters: FoundInterpreters;
   /** See `BundleSpec`. */
@@ -57,14 +71,19 @@ export class GvisorGuest extends StagedGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { cgroup, stage } = this.#parts;
+    const { groups, stage, spec } = this.#parts;
+    const wish = command.relay ?? spec.relay;
+    if (wish !== undefined) this.#assertRelay();
     const { launcher, status, orders } = await this.takeLauncher(command.stdin);
     const { output, exited } = launcher;
-    const figures = startCounting(cgroup);
+    let group: ProgramGroup | undefined;
+    let figures = startCounting(undefined);
     let bundle: Bundle | undefined;
     let started: string | undefined;
     try {
-      bundle = this.#createBundle(command);
+      group = await groups.next(command.limits);
+      figures = startCounting(group.cgroup);
+      bundle = await this.#createBundle(command, wish);
       const input = prepareInput(
         command.stdin,
         { here: stage.folder.self, there: stage.mount },
@@ -73,7 +92,7 @@ export class GvisorGuest extends StagedGuest {
       );
       try {
         launcher.give(
-          { steps: this.#steps(input.steps), program: this.#runsc(bundle), environment: {} },
+          { steps: this.#steps(input.steps, group), program: this.#runsc(bundle), environment: {} },
           stage.folder.entry(orders),
         );
         started = await status.find(/"started":(true)/);
@@ -84,45 +103,63 @@ export class GvisorGuest extends StagedGuest {
     } catch (error) {
       bundle?.remove();
       await launcher.abandon();
+      await group?.end();
       throw notStarted(error);
     }
     const ours = bundle;
+    const { end: endGroup } = group;
     if (started === undefined) {
       await exited.catch(() => {});
       const said = await leftIn(output.stderr);
       output.destroy();
       ours.remove();
+      await endGroup();
       throw isolationFailed((await status.failure) ?? said);
     }
     const init = initOf(launcher.child.pid);
     let signalled: 'SIGTERM' | 'SIGKILL' | undefined;
+    let relay: Relay | undefined;
     const end = async (): Promise<Exit> => {
       try {
         await exited;
         sendIfRunning(init, 'SIGKILL');
         await untilGone(init);
-        await cgroup?.killAll();
-        return describeExit(ours.readEnd(), figures(), signalled);
+        await untilHeard(relay);
+        const counted = figures();
+        await endGroup();
+        return describeExit(ours.readEnd(), counted, signalled);
       } finally {
         ours.remove();
       }
     };
+    const kill = async (signal: Parameters<GuestProcess['kill']>[0]): Promise<void> => {
+      if (signal !== 'SIGINT') signalled = signal;
+      if (signal !== 'SIGKILL') {
+        const kernel = kernelBelow(init.pid);
+        if (kernel !== undefined) sendSignal(kernel, signal);
+        return;
+      }
+      // unshare first: it would complain, in the program's own output, about the end of what it started.
+      launcher.child.kill('SIGKILL');
+      sendIfRunning(init, 'SIGKILL');
+    };
+    const exit = end();
+    exit.catch(() => {});
+    try {
+      relay = wish && (await attachRelay(wish, ours.pipes, exited));
+    } catch (error) {
+      await kill('SIGKILL');
+      await exit.catch(() => {});
+      const said = await leftIn(output.stderr);
+      output.destroy();
+      throw isolationFailed(said || (error as Error).message, error);
+    }
     return {
       ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
       stdout: output.stdout,
       stderr: output.stderr,
-      exit: end(),
-      async kill(signal) {
-        signalled = signal;
-        if (signal === 'SIGTERM') {
-          const kernel = kernelBelow(init.pid);
-          if (kernel !== undefined) sendSignal(kernel, 'SIGTERM');
-          return;
-        }
-        // unshare first: it would complain, in the program's own output, about the end of what it started.
-        launcher.child.kill('SIGKILL');
-        sendIfRunning(init, 'SIGKILL');
-      },
+      ...(relay === undefined ? {} : { relay }),
+      ...{ exit, kill },
     };
   }
 
@@ -135,31 +172,41 @@ export class GvisorGuest extends StagedGuest {
     ];
   }
 
-  #createBundle({ argv, env }: Command): Bundle {
+  #assertRelay(): void {
+    const { engine } = this.#parts;
+    if (mayOpenPipes(engine)) return;
+    throw new SandboxError('POLICY_NOT_ENFORCEABLE', `runsc ${engine.version} opens no pipe of ours.`, {
+      hint: INSTALL,
+    });
+  }
+
+  #createBundle({ argv, env, limits = {} }: Command, wish: RelayWish | undefined): Promise<Bundle> {
     const { stage, spec, rootReadonly } = this.#parts;
     const { processes, diskMb, timeoutSec } = spec.policy.limits;
     const paths = controlPaths(stage.mount);
     assertFits(argv, env);
-    return createBundle(stage, (report) =>
+    return createBundle(stage, wish, (names) =>
       bundleConfig({
+        ...names,
         argv,
         environment: env,
         root: { path: paths.root, readonly: rootReadonly },
         init: paths.init,
         empty: paths.empty,
         stage: stage.mount,
-        report,
         limits: {
-          processes: processes.value,
+          processes: Math.min(limits.processes ?? processes.value, processes.value),
           diskMb: diskMb.value,
-          cpuSec: processorSeconds({ timeoutSec: timeoutSec.value, cores: availableParallelism() }),
+          cpuSec: processorSeconds({
+            timeoutSec: limits.timeoutSec ?? timeoutSec.value,
+            cores: availableParallelism(),
+          }),
         },
       }),
     );
   }
 
-  #steps(input: readonly LaunchStep[]): LaunchStep[] {
-    const { cgroup } = this.#parts;
+  #steps(input: readonly LaunchStep[], { cgroup }: ProgramGroup): LaunchStep[] {
     return [
       ...input,
       ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
@@ -167,14 +214,44 @@ export class GvisorGuest extends StagedGuest {
     ];
   }
 
-  #runsc({ id }: Bundle): string[] {
+  #runsc({ id, pipes }: Bundle): string[] {
     const { tools, engine, stage } = this.#parts;
     const paths = controlPaths(stage.mount);
     return [
       tools.runsc,
-      ...runArguments({ dialect: engine, state: paths.state, bundle: paths.bundle(id), id }),
+      ...runArguments({
+        ...{ dialect: engine, state: paths.state, bundle: paths.bundle(id), id },
+        withPipes: pipes !== undefined,
+      }),
     ];
   }
+}
+
+/** Waits until the relay says that it is ready; one whose sandbox has ended is none. */
+async function attachRelay(
+  wish: RelayWish,
+  pipes: RelayPipes | undefined,
+  exited: Promise<unknown>,
+): Promise<Relay | undefined> {
+  if (pipes === undefined) return undefined;
+  let isAttached = false;
+  const end = (): void => {
+    if (!isAttached) pipes.remove();
+  };
+  exited.then(end, end);
+  const relay = await wish.attach(pipes.streams);
+  isAttached = true;
+  pipes.letGo();
+  return relay;
+}
+
+/** Waits until all is read that a relay has said which is gone. */
+async function untilHeard(relay: Relay | undefined): Promise<void> {
+  if (relay === undefined) return;
+  const over = new AbortController();
+  const deadline = delay(HEARING_DEADLINE_MS, undefined, { signal: over.signal }).catch(() => {});
+  await Promise.race([relay.closed, deadline]);
+  over.abort();
 }
 
 /** The first process of the namespace that the launcher made: it became runsc, and everything ends with it. */
@@ -216,15 +293,16 @@ function aboutProgram({ usage, ...rest }: Figures): Figures {
 }
 
 /** Reads back what holds: from the cgroup's files and from the file system. */
-function readEnforced({ spec, stage, cgroup, capabilities }: GvisorParts): Enforced {
+function readEnforced({ spec, stage, groups, capabilities }: GvisorParts): Enforced {
   const { limits } = spec.policy;
   const files = statfsSync(stage.folder.self);
   const diskMb = (files.blocks * files.bsize) / 1024 ** 2;
-  const { memoryBytes = null, cpuCores = null } = cgroup?.held ?? {};
+  const { memoryBytes = null, cpuCores = null } = groups.whole?.held ?? {};
   const memoryMb = memoryBytes === null ? null : memoryBytes / 1024 ** 2 - diskMb - ENGINE_MEMORY_MB;
   return {
     isolation: 'kernel',
-    network: 'none',
+    // There is none but a loopback in any case: an allowlist is the relay, and who is at its other end.
+    network: spec.relay !== undefined && spec.policy.network === 'allowlist' ? 'allowlist' : 'none',
     filesystem: 'private',
     processes: 'contained',
     seccomp: true,
@@ -244,10 +322,10 @@ function readEnforced({ spec, stage, cgroup, capabilities }: GvisorParts): Enfor
   };
 }
 
-function isolationFailed(reason: string | undefined): SandboxError {
+function isolationFailed(reason: string | undefined, cause?: unknown): SandboxError {
   return new SandboxError(
     'SANDBOX_FAILED',
     `gVisor could not hold the sandbox: ${reason || 'it ended before its program did'}`,
-    { hint: 'Run: glovebox doctor --verify gvisor' },
+    { hint: 'Run: glovebox doctor --verify gvisor', cause },
   );
 }

@@ -14,7 +14,15 @@ import { findTools } from '../host/tools.ts';
 import type { Capabilities, Guest, Probe, Runtime } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
 import { createGuest } from './create.ts';
-import { askEngine, type Engine, engineNotes, INSTALL, PACKAGES, type Tools } from './engine.ts';
+import {
+  askEngine,
+  type Engine,
+  engineNotes,
+  INSTALL,
+  mayOpenPipes,
+  PACKAGES,
+  type Tools,
+} from './engine.ts';
 import { type GivenRoot, interpretersIn, readGivenRoot, readState } from './givenRoot.ts';
 import { initProgram } from './init/init.ts';
 import type { GvisorSettings } from './settings.ts';
@@ -46,8 +54,9 @@ export function gvisor(options: GvisorOptions = {}): Runtime {
   const runtime: Runtime = {
     name: 'gvisor',
     async probe(): Promise<Probe> {
-      const { unavailable, engine, capabilities, inside } = await prepare();
+      const { unavailable, engine, capabilities: ofHost, inside } = await prepare();
       if (unavailable) return unavailable;
+      const capabilities = capabilitiesOf(engine, ofHost);
       const version = `runsc ${engine.version}, platform ${engine.platform}`;
       return {
         ...{ available: true, version, capabilities },
@@ -221,11 +230,17 @@ function unavailable(reason: string, fix: string): Ready {
   return { unavailable: { available: false, reason: asSentence(reason), fix } };
 }
 
+/** What of it this engine can do. Pure. */
+export function capabilitiesOf(engine: Pick<Engine, 'flags'>, capabilities: Capabilities): Capabilities {
+  if (mayOpenPipes(engine)) return capabilities;
+  return { ...capabilities, network: capabilities.network.filter((mode) => mode !== 'allowlist') };
+}
+
 /** Who holds what with these cgroups. Pure. */
 export function capabilitiesWith(cgroups: CgroupHost | undefined): Capabilities {
   return {
     isolation: 'kernel',
-    network: ['none'],
+    network: ['none', 'allowlist'],
     filesystem: 'private',
     processes: 'contained',
     // Around programs, and held by gVisor's kernel; another filter, of gVisor's own, is around that kernel.

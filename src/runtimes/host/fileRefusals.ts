@@ -1,13 +1,26 @@
 /** The refusals of file operations, which read the same on every runtime. */
 import { SandboxError } from '../../errors.ts';
 
-/** How many entries a listing holds at most; a guest can make millions. */
-export const MAX_ENTRIES = 10_000;
-
 /** The refusal of something that is there and is no regular file. */
 export function notRegular(path: string, what: string): SandboxError {
   return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} is ${what}, not a regular file.`, {
     hint: 'Only regular files can be read and written.',
+    details: { path },
+  });
+}
+
+/** The refusal to remove a folder where only a file was meant. */
+export function needsRecursive(path: string): SandboxError {
+  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} is a folder, not a file.`, {
+    hint: 'Remove it with all that is in it with recursive: true.',
+    details: { path },
+  });
+}
+
+/** The refusal of what a program changes faster than anybody can follow. */
+export function changesAllTheTime(path: string): SandboxError {
+  return new SandboxError('INPUT_INVALID', `A program keeps changing ${JSON.stringify(path)}.`, {
+    hint: 'Let the program end first.',
     details: { path },
   });
 }

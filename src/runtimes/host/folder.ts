@@ -7,7 +7,7 @@
  * These calls do not wait: a name in a local folder is a matter of microseconds, and a trip to a thread and
  * back is many times that.
  */
-import { closeSync, constants, fchmodSync, fchownSync, openSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, lstatSync, openSync } from 'node:fs';
 
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
@@ -22,8 +22,8 @@ export class Folder implements Disposable {
   }
 
   /** Opens a folder by path; its last component must not be a link. */
-  static open(path: string): Folder {
-    return new Folder(openSync(path, FOLDER_FLAGS), path);
+  static open(path: string | Buffer): Folder {
+    return new Folder(openSync(path, FOLDER_FLAGS), String(path));
   }
 
   /** A path for the entry `name`, for calls that do not follow a link in the last component. */
@@ -41,9 +41,18 @@ export class Folder implements Disposable {
     return `${this.#path}/.`;
   }
 
-  /** Opens a folder in it; a link of that name is refused (ENOTDIR or ELOOP). */
-  enter(name: string): Folder {
-    return Folder.open(this.entry(name));
+  /** Opens a folder in it; a link of that name is refused with ELOOP, anything else with ENOTDIR. */
+  enter(name: string | Buffer): Folder {
+    const path = typeof name === 'string' ? this.entry(name) : this.rawEntry(name);
+    try {
+      return Folder.open(path);
+    } catch (error) {
+      // The kernel has one answer for both.
+      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR' && isLink(path)) {
+        Object.assign(error as object, { code: 'ELOOP' });
+      }
+      throw error;
+    }
   }
 
   chown(uid: number, gid: number): void {
@@ -64,4 +73,8 @@ export class Folder implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+function isLink(path: string | Buffer): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }

@@ -1,4 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import type { NetworkMode } from '../../policy/policy.ts';
 
 /** What the host's system folders look like, as far as programs need them. */
 export interface HostView {
@@ -20,9 +21,21 @@ const USR = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'libexec', 'share
 const ROOTS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
 /** For the dynamic linker, for Debian's command alternatives, and for the local time. */
-const ETC = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/etc/timezone'];
+const ETC = [
+  ...['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime', '/etc/timezone'],
+  // Without these Debian's matplotlib cannot be imported, and looks for fonts in vain.
+  ...['/etc/matplotlibrc', '/etc/fonts'],
+];
 
-const NETWORK_FILES = ['/etc/resolv.conf', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/services'];
+/** Whom TLS trusts, and names of ports. */
+const TRUST_FILES = [
+  '/etc/ssl/certs',
+  '/etc/ssl/openssl.cnf',
+  '/etc/ca-certificates',
+  '/etc/pki/tls/certs',
+  '/etc/pki/ca-trust',
+  '/etc/services',
+];
 
 /** The kernel's keys are counted and listed by user, across sandboxes of one user. */
 const HIDDEN_PROC = ['/proc/keys', '/proc/key-users'];
@@ -39,9 +52,13 @@ export function readHostView(): HostView {
   };
 }
 
-/** Files for an open network; `resolv.conf` is often a link to a folder that is not shown. */
-export function readNetworkFiles(): { source: string; path: string }[] {
-  return NETWORK_FILES.filter(exists).map((path) => ({ source: realpathSync(path), path }));
+/**
+ * Files that a program needs to reach others by a network of this kind; only where it is open does it look names up
+ * by itself. `resolv.conf` is often a link to a folder that is not shown.
+ */
+export function readNetworkFiles(network: NetworkMode): { source: string; path: string }[] {
+  const wanted = { none: [], allowlist: TRUST_FILES, open: ['/etc/resolv.conf', ...TRUST_FILES] }[network];
+  return wanted.filter(exists).map((path) => ({ source: realpathSync(path), path }));
 }
 
 function exists(path: string): boolean {

@@ -140,6 +140,15 @@ describe('the launcher', () => {
     expect(output).toBe(`--all --fstab ${step.file}\n0022\na line\nanother\n0077\n`);
   });
 
+  it('shows a folder in a place that everybody may enter', () => {
+    const mount = join(folder, 'mount');
+    writeFileSync(mount, '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+    const at = join(folder, 'a/b');
+    const { output } = launch([{ bind: '/usr', at, with: mount }], ['/bin/true'], 'umask 077;');
+    const modes = ['a', 'a/b'].map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect({ output, modes }).toEqual({ output: `--bind /usr ${at}\n`, modes: [0o755, 0o755] });
+  });
+
   it('makes folders and files that everybody may read, and goes on with the next step', () => {
     const steps: LaunchStep[] = [
       { makeFolders: [join(folder, 'a/b c'), join(folder, 'd')] },

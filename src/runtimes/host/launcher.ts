@@ -57,6 +57,10 @@ export interface Orders {
 /**
  * A constant text: all that varies comes in as arguments and, quoted, in the orders. A limit that cannot be
  * raised to the wanted value because the host's own is lower already holds more than was wanted.
+ *
+ * What fills standard input is nobody's child, so that the program has none that it did not start; as the first process
+ * of a namespace we would be given it back. Then it is ours from the beginning: bash, which waits for one child by
+ * waiting for any, would sometimes wait for it until its end.
  */
 const SCRIPT = `
 fail() { printf '{"failed":"%s"}\\n' "$1" >&3; exit 125; }
@@ -74,7 +78,7 @@ done
 [ -z "$glovebox_mount" ] || wait "$glovebox_mount" || fail "could not mount a file system"
 while [ "$1" != -- ]; do
   case $1 in
-    bind) mkdir -p "$4" && "$2" --bind "$3" "$4" || fail "could not show a folder"; shift 4 ;;
+    bind) (umask 022; exec mkdir -p "$4") && "$2" --bind "$3" "$4" || fail "could not show a folder"; shift 4 ;;
     table)
       (umask 022; printf '%s' "$4" >"$3" && "$2" --all --fstab "$3") || fail "could not mount what shall be seen"
       shift 4 ;;
@@ -91,8 +95,12 @@ while [ "$1" != -- ]; do
     open) eval "exec $2<\\"\\$3\\"" || fail "could not open a control file"; shift 3 ;;
     input)
       exec 9<&0
-      exec 0< <(cat <&9 9<&- 2>/dev/null 3>&- &)
-      wait $!
+      if [ $$ = 1 ]; then
+        exec 0< <(exec cat <&9 9<&- 2>/dev/null 3>&-)
+      else
+        exec 0< <(cat <&9 9<&- 2>/dev/null 3>&- &)
+        wait $!
+      fi
       exec 9<&-
       [ -z "$2" ] || chown "$2" /dev/fd/0 || fail "could not hand standard input over"
       shift 2 ;;

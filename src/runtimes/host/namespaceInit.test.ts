@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { childrenOf } from './namespaceInit.ts';
 
@@ -14,7 +15,7 @@ thread.start()
 thread.join()
 for child in [first, *children]: child.kill()`;
     const parent = spawn('python3', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const [printed] = await once(parent.stdout, 'data');
+    const [printed] = await once(createInterface(parent.stdout), 'line');
     const found = childrenOf(parent.pid ?? 0).map(({ pid }) => pid);
     parent.stdin.end();
     await once(parent, 'exit');

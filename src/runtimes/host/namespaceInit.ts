@@ -33,6 +33,11 @@ export function childrenOf(parent: number): ProcessStat[] {
   return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid);
 }
 
+/** Everything that a process started, and what that started. */
+export function descendantsOf(ancestor: number): ProcessStat[] {
+  return childrenOf(ancestor).flatMap((child) => [child, ...descendantsOf(child.pid)]);
+}
+
 export function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
   if (isRunning(process)) sendSignal(process.pid, signal);
 }

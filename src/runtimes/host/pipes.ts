@@ -20,6 +20,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
+import type { Folder } from './folder.ts';
 import { ownedName } from './owner.ts';
 import { PipeSource } from './pipeSource.ts';
 
@@ -48,7 +49,7 @@ export interface OutputPipes {
   destroy(): void;
 }
 
-interface Pipe {
+export interface Pipe {
   readonly read: number;
   readonly write: number;
 }
@@ -163,7 +164,8 @@ async function makePipes(count: number): Promise<Pipe[]> {
   }
 }
 
-function openPipe(path: string): Pipe {
+/** Opens both ends of a FIFO, the reading one so that it never waits. */
+export function openPipe(path: string): Pipe {
   // The reading end first: opening a FIFO for writing waits, or fails, without one.
   const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -175,7 +177,7 @@ function openPipe(path: string): Pipe {
   }
 }
 
-function closePipe({ read, write }: Pipe): void {
+export function closePipe({ read, write }: Pipe): void {
   closeSync(read);
   closeSync(write);
 }
@@ -190,7 +192,8 @@ function isWritable(path: string): boolean {
   }
 }
 
-async function makeFifos(folder: string, paths: readonly string[]): Promise<void> {
+/** Makes FIFOs that only we may open. A path may lead through `/proc/self/fd/3`, which is `folder` by its descriptor. */
+export async function makeFifos(folder: string | Folder, paths: readonly string[]): Promise<void> {
   const program = findExecutable('mkfifo');
   if (program === undefined) {
     throw new SandboxError(
@@ -202,12 +205,20 @@ async function makeFifos(folder: string, paths: readonly string[]): Promise<void
     );
   }
   // A group of its own: Ctrl-C is for us, who then end the run in good order.
-  const child = spawn(program, ['-m', '600', '--', ...paths], { env: {}, stdio: 'ignore', detached: true });
+  const child = spawn(program, ['-m', '600', '--', ...paths], {
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', ...(typeof folder === 'string' ? [] : [folder.descriptor])],
+    detached: true,
+  });
   const [code] = await onceEvent(child, 'exit');
   if (code !== 0) {
-    throw new SandboxError('SANDBOX_FAILED', `No pipes can be made in ${folder}.`, {
-      hint: 'Let this user write there.',
-    });
+    throw new SandboxError(
+      'SANDBOX_FAILED',
+      `No pipes can be made${typeof folder === 'string' ? ` in ${folder}` : ''}.`,
+      {
+        hint: 'Let this user write there.',
+      },
+    );
   }
 }
 

@@ -9,6 +9,8 @@ export interface TreeMarks {
   readonly since?: string;
   /** Assignments that only this run's environment holds; one of them is enough. */
   readonly variables: readonly string[];
+  /** The main programs of other runs with the same environment: what is in their sessions is theirs. */
+  readonly others?: readonly number[];
 }
 
 /** Rounds of looking and killing; a tree that still grows after so many is faster than we are. */
@@ -37,7 +39,7 @@ export async function endTree(marks: TreeMarks): Promise<void> {
 /** The processes with these marks, and all their descendants. Pure but for `environment`. */
 export function findTree(
   all: readonly ProcessStat[],
-  { pid, since, variables }: TreeMarks,
+  { pid, since, variables, others = [] }: TreeMarks,
   environment: (pid: number) => string,
 ): ProcessStat[] {
   const processes = all.filter(({ startTime }) => Number(startTime) >= Number(since ?? 0));
@@ -45,6 +47,7 @@ export function findTree(
   const leader = pid || undefined;
   const members = new Set<number>(leader === undefined ? [] : [leader]);
   for (const candidate of processes) {
+    if (others.includes(candidate.session)) continue;
     const assignments = environment(candidate.pid).split('\0');
     if (candidate.session === leader || variables.some((variable) => assignments.includes(variable))) {
       members.add(candidate.pid);

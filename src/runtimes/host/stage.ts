@@ -5,6 +5,7 @@
  */
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
+import type { Command } from '../runtime.ts';
 import { Folder } from './folder.ts';
 import { WRITABLE } from './furniture.ts';
 import { notStarted } from './hostGuest.ts';
@@ -34,6 +35,7 @@ export interface Waiting {
   readonly launcher: Launcher;
   readonly status: Status;
   readonly orders: string;
+  readonly stdin: Command['stdin'];
 }
 
 /** Shown inside as `/proc/1/environ`. */
@@ -53,6 +55,8 @@ export interface StageSpec {
   readonly steps: readonly LaunchStep[];
   /** For the first program. */
   readonly output: OutputPipes;
+  /** Whether the first program is given its input as it comes; otherwise it has none, or a file. */
+  readonly stdin?: 'stream';
 }
 
 const MOUNT_POINTS = ['/mnt', '/srv', '/media', '/opt', '/var', '/tmp', '/home'];
@@ -75,7 +79,7 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
     argv: [...enter, ...launcherArguments(tools.bash, [memory, ...steps], `${mount}/${FIRST_ORDERS}`)],
     cwd: '/',
     environment: LAUNCHER_ENVIRONMENT,
-    stdin: undefined,
+    stdin: spec.stdin,
     output,
   });
   const { child } = launcher;
@@ -98,7 +102,7 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
       mountNamespace: openNamespace('mnt'),
       ...(withUserNamespace ? { userNamespace: openNamespace('user') } : {}),
       user,
-      first: { launcher, status, orders: FIRST_ORDERS },
+      first: { launcher, status, orders: FIRST_ORDERS, stdin: spec.stdin },
       close: closeOnce(folder, opened),
     };
     makeWritable(stage);

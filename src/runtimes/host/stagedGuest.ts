@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import type { Command } from '../runtime.ts';
-import type { Cgroup } from './cgroups/cgroup.ts';
 import type { Folder } from './folder.ts';
 import { WRITABLE } from './furniture.ts';
 import { HostGuest } from './hostGuest.ts';
@@ -10,6 +9,7 @@ import { type FoundInterpreters, type HostInterpreter, searchPath } from './inte
 import { Launcher } from './launch.ts';
 import { launcherArguments } from './launcher.ts';
 import { takeOutputPipes } from './pipes.ts';
+import type { ProgramGroups } from './programGroups.ts';
 import { ownerOtherThanUs } from './sandboxUser.ts';
 import { LAUNCHER_ENVIRONMENT, type Stage, type Waiting } from './stage.ts';
 import { readStatus } from './status.ts';
@@ -18,12 +18,16 @@ import { WorkspaceFiles } from './workspaceFiles.ts';
 export interface StagedParts {
   readonly tools: { readonly bash: string };
   readonly stage: Stage;
-  readonly cgroup: Cgroup | undefined;
+  readonly groups: ProgramGroups;
   readonly interpreters: FoundInterpreters;
 }
 
 /** Where a launcher that enters a stage finds the stage's namespaces: a path for each, once it has started. */
-export const NAMESPACES = { mount: '/proc/self/fd/5', user: '/proc/self/fd/6' } as const;
+export const NAMESPACES = {
+  mount: '/proc/self/fd/5',
+  user: '/proc/self/fd/6',
+  network: '/proc/self/fd/7',
+} as const;
 
 /** What the guests share whose files are on a stage: each program of it starts there. */
 export abstract class StagedGuest extends HostGuest {
@@ -49,8 +53,11 @@ export abstract class StagedGuest extends HostGuest {
     };
   }
 
-  /** The command that enters the stage's namespaces; what it shall run there is added at its end. */
-  protected abstract enterStage(): readonly string[];
+  /**
+   * The command that enters the stage's namespaces, and a network's where there is one to enter; what it shall run
+   * there is added at its end.
+   */
+  protected abstract enterStage(entersNetwork: boolean): readonly string[];
 
   async interpreter(language: LanguageName): Promise<HostInterpreter> {
     const found = this.#parts.interpreters.get(language);
@@ -62,33 +69,39 @@ export abstract class StagedGuest extends HostGuest {
     });
   }
 
-  /** The process that made the stage for the first program, a new one in the stage for a later one. */
-  protected async takeLauncher(stdin: Command['stdin']): Promise<Waiting> {
+  /**
+   * The process that made the stage for the first program, a new one in the stage for a later one, or for one that is
+   * to be in the network of this descriptor.
+   */
+  protected async takeLauncher(stdin: Command['stdin'], network?: number): Promise<Waiting> {
     const first = this.#first;
-    // It was started without anything to read from.
-    if (!first?.launcher.isWaiting || stdin === 'stream') return this.#startLauncher(stdin);
+    const fits = first?.launcher.isWaiting && (first.stdin === 'stream') === (stdin === 'stream');
+    if (first === undefined || !fits || network !== undefined) return this.#startLauncher(stdin, network);
     this.#first = undefined;
     return first;
   }
 
   protected async release(): Promise<void> {
     await this.#first?.launcher.abandon();
-    await this.#parts.cgroup?.remove();
+    await this.#parts.groups.remove();
     this.#workspaceFolder.close();
     this.#parts.stage.close();
   }
 
-  async #startLauncher(stdin: Command['stdin']): Promise<Waiting> {
+  async #startLauncher(stdin: Command['stdin'], network: number | undefined): Promise<Waiting> {
     const { tools, stage } = this.#parts;
     const orders = `orders-${randomUUID()}`;
     const launcher = Launcher.start({
-      argv: [...this.enterStage(), ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`)],
+      argv: [
+        ...this.enterStage(network !== undefined),
+        ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`),
+      ],
       cwd: '/',
       environment: LAUNCHER_ENVIRONMENT,
       stdin,
       output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
-      descriptors: [stage.mountNamespace, stage.userNamespace ?? 'ignore'],
+      descriptors: [stage.mountNamespace, stage.userNamespace ?? 'ignore', network ?? 'ignore'],
     });
-    return { launcher, status: readStatus(launcher.status), orders };
+    return { launcher, status: readStatus(launcher.status), orders, stdin };
   }
 }

@@ -9,7 +9,6 @@ import {
   mkdirSync,
   openSync,
   read,
-  readdirSync,
   renameSync,
   type Stats,
   unlinkSync,
@@ -17,10 +16,15 @@ import {
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
+import type { TransferLimits } from '../../archive/entry.ts';
+import { printableName, rawName } from '../../archive/printableName.ts';
 import { SandboxError } from '../../errors.ts';
-import type { FileEntry } from '../runtime.ts';
-import { closedToUs, MAX_ENTRIES, missing, notRegular, tooFull, tooLarge } from './fileRefusals.ts';
+import type { FileEntry, RemoveOptions, Unpacked, UnpackOptions } from '../runtime.ts';
+import { closedToUs, missing, needsRecursive, notRegular, tooFull, tooLarge } from './fileRefusals.ts';
 import type { Folder } from './folder.ts';
+import { namesIn } from './listing.ts';
+import type { PackedFiles } from './packedFiles.ts';
+import { removeFolder, unlinked } from './removeFolder.ts';
 import { outside, workspaceComponents } from './workspacePath.ts';
 
 export interface FileOwner {
@@ -45,7 +49,7 @@ export class WorkspaceFiles {
     const { parents, name } = this.#split(path);
     return this.#inFolder(path, parents, false, async (folder) => {
       const file = openSync(
-        folder.entry(name),
+        folder.rawEntry(name),
         constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
       );
       try {
@@ -69,8 +73,7 @@ export class WorkspaceFiles {
 
   async write(path: string, data: Uint8Array): Promise<void> {
     const { parents, name } = this.#split(path);
-    // The program may have closed its own workspace to itself, and so to us where we are the same user.
-    if (this.#owner === undefined) this.#root.chmod(0o755);
+    this.#openToUs();
     await this.#inFolder(path, parents, true, async (folder) => {
       const temporary = `.glovebox-${randomUUID()}`;
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -80,7 +83,7 @@ export class WorkspaceFiles {
         fchmodSync(file, 0o644);
         if (this.#owner) fchownSync(file, this.#owner.uid, this.#owner.gid);
         // Replaces a link or a FIFO of that name instead of going through it.
-        renameSync(folder.entry(temporary), folder.entry(name));
+        renameSync(folder.entry(temporary), folder.rawEntry(name));
       } catch (error) {
         unlessAbsent(() => unlinkSync(folder.entry(temporary)));
         throw error;
@@ -90,11 +93,10 @@ export class WorkspaceFiles {
     });
   }
 
-  async list(path: string): Promise<FileEntry[]> {
+  async list(path: string, maxEntries: number): Promise<FileEntry[]> {
     const components = workspaceComponents(path, this.#path);
     return this.#inFolder(path, components, false, async (folder) => {
-      const names = readdirSync(folder.self, { encoding: 'buffer' }).sort(Buffer.compare);
-      return names.slice(0, MAX_ENTRIES).flatMap((raw): FileEntry[] => {
+      return namesIn(folder, maxEntries).flatMap((raw): FileEntry[] => {
         const status = unlessAbsent(() => lstatSync(folder.rawEntry(raw)));
         if (status === undefined) return [];
         const name = printableName(raw);
@@ -111,11 +113,56 @@ export class WorkspaceFiles {
     });
   }
 
-  #split(path: string): { parents: readonly string[]; name: string } {
+  async remove(path: string, { recursive = false }: RemoveOptions, signal: AbortSignal): Promise<void> {
+    const { parents, name } = this.#split(path);
+    await this.#inFolder(path, parents, false, async (folder) => {
+      if (unlinked(folder.rawEntry(name))) return;
+      if (!recursive) throw needsRecursive(path);
+      await removeFolder(folder, name, path, signal);
+    });
+  }
+
+  async pack(path: string, limits: TransferLimits, signal: AbortSignal): Promise<PackedFiles> {
+    const components = workspaceComponents(path, this.#path);
+    const { packFolder, packFile } = await import('./packFiles.ts');
+    signal.throwIfAborted();
+    const name = components.pop();
+    if (name === undefined) return packFolder(this.#root.enter('.'), limits, signal);
+    return this.#inFolder(path, components, false, async (parent) => {
+      const raw = rawName(name);
+      const status = lstatSync(parent.rawEntry(raw));
+      if (status.isDirectory()) return packFolder(parent.enter(raw), limits, signal);
+      if (status.isSymbolicLink()) throw outside(path);
+      if (!status.isFile()) throw notRegular(path, 'a special file');
+      return packFile(parent.enter('.'), raw, limits, signal);
+    });
+  }
+
+  async unpack(
+    path: string,
+    archive: AsyncIterable<Uint8Array>,
+    options: UnpackOptions,
+    signal: AbortSignal,
+  ): Promise<Unpacked> {
+    const components = workspaceComponents(path, this.#path);
+    const { unpackInto } = await import('./packFiles.ts');
+    signal.throwIfAborted();
+    this.#openToUs();
+    return this.#inFolder(path, components, true, (folder) =>
+      unpackInto(folder, archive, options, { owner: this.#owner, explain }, signal),
+    );
+  }
+
+  /** The program may have closed its own workspace to itself, and so to us where we are the same user. */
+  #openToUs(): void {
+    if (this.#owner === undefined) this.#root.chmod(0o755);
+  }
+
+  #split(path: string): { parents: readonly string[]; name: Buffer } {
     const parents = workspaceComponents(path, this.#path);
     const name = parents.pop();
     if (name === undefined) throw notRegular(path, 'a folder');
-    return { parents, name };
+    return { parents, name: rawName(name) };
   }
 
   /** Walks to the folder, one descriptor at a time, and closes them all after `use`. */
@@ -129,21 +176,22 @@ export class WorkspaceFiles {
     let current = this.#root;
     try {
       for (const component of components) {
-        if (create) this.#makeFolder(current, component);
-        current = current.enter(component);
+        const name = rawName(component);
+        if (create) this.#makeFolder(current, name);
+        current = current.enter(name);
         opened.push(current);
       }
       return await use(current);
     } catch (error) {
-      throw explain(error, path, current);
+      throw explain(error, path);
     } finally {
       for (const folder of opened) folder.close();
     }
   }
 
-  #makeFolder(parent: Folder, name: string): void {
+  #makeFolder(parent: Folder, name: Buffer): void {
     try {
-      mkdirSync(parent.entry(name), 0o755);
+      mkdirSync(parent.rawEntry(name), 0o755);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
       throw error;
@@ -180,25 +228,15 @@ function typeOf(status: Stats): FileEntry['type'] {
   return status.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** A name as text; bytes that are not UTF-8 are shown as `\xNN`, and so is a backslash that would look like one. */
-export function printableName(raw: Buffer): string {
-  const text = raw.toString('utf8');
-  const isText = Buffer.from(text).equals(raw);
-  if (isText && !/\\x[0-9a-f]{2}/.test(text)) return text;
-  if (isText) return text.replaceAll('\\', '\\x5c');
-  return Array.from(raw, (byte) =>
-    byte < 0x80 && byte !== 0x5c ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`,
-  ).join('');
-}
-
-function explain(error: unknown, path: string, folder: Folder): unknown {
+/** The error that a caller gets for one of the system. */
+function explain(error: unknown, path: string): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
       return missing(path, error);
     case 'ELOOP':
       return outside(path);
     case 'ENOTDIR':
-      return leadsThroughLink(error, folder) ? outside(path) : notRegular(path, 'below a file');
+      return notRegular(path, 'below a file');
     case 'EISDIR':
       return notRegular(path, 'a folder');
     case 'ENXIO':
@@ -207,6 +245,9 @@ function explain(error: unknown, path: string, folder: Folder): unknown {
     case 'EACCES':
     case 'EPERM':
       return closedToUs(path, error);
+    // A program holds a lease on it (fcntl(2)): whoever opens it would have to wait.
+    case 'EAGAIN':
+      return notRegular(path, 'held by a program');
     case 'ENOSPC':
     case 'EDQUOT':
       return tooFull(path, error);
@@ -218,12 +259,6 @@ function explain(error: unknown, path: string, folder: Folder): unknown {
     default:
       return error;
   }
-}
-
-function leadsThroughLink(error: unknown, folder: Folder): boolean {
-  const name = (error as NodeJS.ErrnoException).path?.split('/').at(-1);
-  if (name === undefined) return false;
-  return unlessAbsent(() => lstatSync(folder.entry(name)))?.isSymbolicLink() ?? false;
 }
 
 /** For a file that vanished between two steps: the guest may remove what it likes. */

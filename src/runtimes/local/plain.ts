@@ -7,12 +7,12 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, constants, tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
-import type { Cgroup, CgroupHost } from '../host/cgroups/cgroup.ts';
+import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { findExecutable } from '../host/executables.ts';
 import { startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { Folder } from '../host/folder.ts';
@@ -20,13 +20,14 @@ import { HostGuest, notStarted } from '../host/hostGuest.ts';
 import { openInput, prepareInput } from '../host/input.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { Launcher } from '../host/launch.ts';
-import { type LaunchStep, launcherArguments } from '../host/launcher.ts';
+import { launcherArguments } from '../host/launcher.ts';
 import { ownedName } from '../host/owner.ts';
 import { type OutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
 import { isRunning, readStat, sendSignal } from '../host/procfs.ts';
+import { type ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { removeTree } from '../host/removeTree.ts';
-import { baseRlimits, memoryRlimit } from '../host/rlimits.ts';
+import { programRlimits } from '../host/rlimits.ts';
 import { WorkspaceFiles } from '../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, Guest, GuestProcess, SandboxSpec } from '../runtime.ts';
 import { marks } from './leftovers.ts';
@@ -71,16 +72,12 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
     else output.destroy();
     mkdirSync(join(home, 'tmp'), { mode: 0o700 });
     const folder = Folder.open(join(home, 'workspace'));
-    const { memoryMb, processes, cpu } = spec.policy.limits;
-    const cgroup =
-      bash === undefined
-        ? undefined
-        : await options.cgroups?.create(ownedName(spec.id), {
-            memoryBytes: Math.ceil(memoryMb.value * 1024 ** 2),
-            processes: processes.value,
-            ...(cpu === undefined ? {} : { cpuCores: cpu.value }),
-          });
-    return new PlainGuest({ spec, options, home, folder, cgroup, bash, first, capabilities });
+    const groups = await ProgramGroups.create(
+      bash === undefined ? undefined : options.cgroups,
+      spec,
+      ({ memoryMb, processes }) => ({ memoryBytes: Math.ceil(memoryMb * 1024 ** 2), processes }),
+    );
+    return new PlainGuest({ spec, options, home, folder, groups, bash, first, capabilities });
   } catch (error) {
     await first?.launcher.abandon();
     output.destroy();
@@ -112,7 +109,7 @@ interface PlainParts {
   readonly options: PlainOptions;
   readonly home: string;
   readonly folder: Folder;
-  readonly cgroup: Cgroup | undefined;
+  readonly groups: ProgramGroups;
   readonly bash: string | undefined;
   /** Started already, to become the first program. */
   readonly first: Waiting | undefined;
@@ -131,9 +128,12 @@ interface Started {
 
 class PlainGuest extends HostGuest {
   readonly workspace: string;
+  override readonly sharesLoopback = true;
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   readonly #parts: PlainParts;
+  /** The first processes of the programs that run. */
+  readonly #leaders = new Set<number>();
   #first: Waiting | undefined;
 
   constructor(parts: PlainParts) {
@@ -157,19 +157,26 @@ class PlainGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { bash, cgroup } = this.#parts;
-    await cgroup?.settle();
-    const figures = startCounting(cgroup);
+    const { bash, groups } = this.#parts;
     const argv = this.#resolve(command);
+    const group = await groups.next(command.limits);
+    const figures = startCounting(group.cgroup);
     const started = await (bash === undefined
       ? this.#spawnBare({ ...command, argv })
-      : this.#launch({ ...command, argv }, bash));
+      : this.#launch({ ...command, argv }, bash, group)
+    ).catch(async (error) => {
+      await group.end();
+      throw error;
+    });
     const { pid, startTime, exited, stdin, output } = started;
+    this.#leaders.add(pid);
     const end = async (): Promise<Exit> => {
       const [code, signal] = await exited;
-      await this.#endTree(started);
+      await this.#endTree(started, group);
+      this.#leaders.delete(pid);
       const final = code ?? 128 + signalNumber(signal);
       const counted = figures();
+      await group.end();
       return { code: final, outOfMemory: wasOutOfMemory(final, counted), ...counted };
     };
     return {
@@ -179,21 +186,24 @@ class PlainGuest extends HostGuest {
       exit: end(),
       kill: async (signal) => {
         // The number may be somebody else's by now.
-        if (process.platform !== 'linux' || isRunning({ pid, startTime })) sendSignal(pid, signal);
-        if (signal === 'SIGKILL') await this.#endTree(started);
+        if (process.platform !== 'linux' || isRunning({ pid, startTime })) {
+          // It leads a group of its own, in which is all that it started and that did not leave it.
+          sendSignal(signal === 'SIGINT' ? -pid : pid, signal);
+        }
+        if (signal === 'SIGKILL') await this.#endTree(started, group);
       },
     };
   }
 
   protected async release(): Promise<void> {
     await this.#first?.launcher.abandon();
-    await this.#parts.cgroup?.remove();
+    await this.#parts.groups.remove();
     this.#parts.folder.close();
     await removeTree(this.#parts.home);
   }
 
-  async #launch(command: Command, bash: string): Promise<Started> {
-    const { home, cgroup } = this.#parts;
+  async #launch(command: Command, bash: string, { cgroup }: ProgramGroup): Promise<Started> {
+    const { home, spec, capabilities } = this.#parts;
     const { launcher, orders } = await this.#takeLauncher(bash, command.stdin);
     const { child, exited, output } = launcher;
     try {
@@ -203,7 +213,7 @@ class PlainGuest extends HostGuest {
           steps: [
             ...input.steps,
             ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-            ...this.#limits(),
+            ...programRlimits(spec, capabilities, command.limits),
           ],
           program: command.argv,
           environment: command.env,
@@ -267,19 +277,10 @@ class PlainGuest extends HostGuest {
   }
 
   /** A cgroup knows all of its processes; without one they have to be looked for. */
-  async #endTree({ pid, startTime }: Started): Promise<void> {
-    const { cgroup, home } = this.#parts;
-    if (cgroup) await cgroup.killAll();
-    else await endTree({ pid, since: startTime, variables: marks(home) });
-  }
-
-  #limits(): LaunchStep[] {
-    const { spec, capabilities } = this.#parts;
-    const { memoryMb, diskMb, timeoutSec } = spec.policy.limits;
-    return [
-      ...baseRlimits({ timeoutSec: timeoutSec.value, diskMb: diskMb.value, cores: availableParallelism() }),
-      ...(capabilities.limits.memoryMb === 'rlimit' ? [memoryRlimit(memoryMb.value)] : []),
-    ];
+  async #endTree({ pid, startTime }: Started, { cgroup }: ProgramGroup): Promise<void> {
+    if (cgroup) return cgroup.killAll();
+    const others = [...this.#leaders].filter((leader) => leader !== pid);
+    await endTree({ pid, since: startTime, variables: marks(this.#parts.home), others });
   }
 }
 
@@ -327,9 +328,9 @@ function inheritableDescriptors(): number[] {
     });
 }
 
-function readEnforced({ spec, cgroup, capabilities }: PlainParts): Enforced {
+function readEnforced({ spec, groups, capabilities }: PlainParts): Enforced {
   const { limits } = spec.policy;
-  const held = cgroup?.held;
+  const held = groups.whole?.held;
   const limit = (name: 'memoryMb' | 'processes' | 'cpu', value: number | null | undefined) => {
     const by = value == null ? ('none' as const) : capabilities.limits[name];
     return { value: by === 'none' ? null : (value ?? null), by, default: limits[name]?.default ?? true };

@@ -1,11 +1,16 @@
 /*
- * The first process of a sandbox:  init REPORT SETTINGS PROGRAM ARGUMENT...
+ * The first process of a sandbox:  init REPORT SETTINGS RELAY PORT INPUT OUTPUT PROGRAM ARGUMENT...
  *
  * It starts the program in a child, as the user that programs run as, without any capability and under the
  * seccomp filter; both are in SETTINGS. It reaps whatever ends, hands every signal that it gets on to the
- * program, and copies the program's output. When the program has ended, it writes the status that wait4 gave
- * (four bytes) to REPORT and ends as the program did. A child that cannot be made into the program writes the
- * negated number of the error there first.
+ * program, SIGINT to everybody as a terminal does, and copies the program's output. When the program has ended, it
+ * writes the status that wait4 gave (four bytes) to REPORT and ends as the program did. A child that cannot be made
+ * into the program writes the negated number of the error there first.
+ *
+ * Where RELAY is not empty, that program is started before, with PORT and with the two named pipes of the host as
+ * its standard input and output. It has another user than the program, which so cannot end it, and otherwise the
+ * same rights. Once it closes its standard error it is ready; when it has said something there, the sandbox ends.
+ * When the program has ended, the relay gets a moment for what the program sent last.
  *
  * A program that were the first process itself would inherit every orphan and could start no session of its
  * own, and nobody could tell its end from the end of the sandbox around it. The output is copied because
@@ -13,9 +18,8 @@
  * no program expects of a pipe that blocks: what did not fit would be lost. Its own pipes do better.
  *
  * It is the sandbox's root, with no more capabilities than it uses, so that the program can neither end it nor
- * write the report. No library: it must run in any root. It is built by scripts/build-init.sh.
+ * write the report.
  */
-#include <asm/unistd.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/poll.h>
@@ -23,17 +27,25 @@
 #include <linux/seccomp.h>
 #include <linux/signal.h>
 #include <linux/signalfd.h>
+#include <linux/time.h>
 #include <linux/wait.h>
+
+#include "../../freestanding.h"
 
 #define FIONREAD 0x541b
 #define EINTR 4
 #define ALL_SIGNALS (~0ul)
+#define NO_RELAY "the relay could not be started\n"
 
 /* How much is copied at once: as much as a pipe holds. */
 #define CHUNK 65536
 
-struct settings {
+struct user {
   unsigned int uid, gid;
+};
+
+struct settings {
+  struct user program, relay;
   struct sock_filter filter[4096];
 };
 
@@ -41,46 +53,16 @@ static struct settings settings;
 static unsigned short filter_length;
 static char chunk[CHUNK];
 static int report;
-
-#define call(number, ...) call_with(number, __VA_ARGS__, 0, 0, 0, 0, 0)
-#define call_with(number, a, b, c, d, e, ...) \
-  raw_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
-
-static long raw_call(long number, long a, long b, long c, long d, long e) {
-#if defined(__x86_64__)
-  long result;
-  register long fourth __asm__("r10") = d;
-  register long fifth __asm__("r8") = e;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
-                   : "rcx", "r11", "memory");
-  return result;
-#elif defined(__aarch64__)
-  register long result __asm__("x0") = a;
-  register long second __asm__("x1") = b;
-  register long third __asm__("x2") = c;
-  register long fourth __asm__("x3") = d;
-  register long fifth __asm__("x4") = e;
-  register long which __asm__("x8") = number;
-  __asm__ volatile("svc #0"
-                   : "+r"(result)
-                   : "r"(which), "r"(second), "r"(third), "r"(fourth), "r"(fifth)
-                   : "memory");
-  return result;
-#endif
-}
-
-static void leave(int code) {
-  for (;;) call(__NR_exit_group, code);
-}
+static int is_relay;
 
 /* Ends the child that cannot become the program: what it was told to do must be done. */
-static void must(long result) {
+static long must(long result) {
   int error = (int)result;
-  if (result >= 0) return;
-  call(__NR_write, report, &error, sizeof error);
+  if (result >= 0) return result;
+  if (is_relay) call(__NR_write, report, NO_RELAY, sizeof NO_RELAY - 1);
+  else call(__NR_write, report, &error, sizeof error);
   leave(125);
+  return result;
 }
 
 /* Everything that is missing before there is a child is a sandbox that ends without a report. */
@@ -93,24 +75,41 @@ static void mask_signals(unsigned long which) {
   must(call(__NR_rt_sigprocmask, SIG_SETMASK, &which, 0, sizeof which));
 }
 
-static void become(char **argv, char **environment, const int *output, const int *errors, int gate) {
+/* Gives up every right that programs do not have; from here on it is an ordinary process. */
+static void give_up_rights(const struct user *user) {
   struct sock_fprog program = {filter_length, settings.filter};
-  int nothing;
-  /* At its end when the gate is closed. */
-  call(__NR_read, gate, &nothing, sizeof nothing);
-  must(call(__NR_dup3, output[1], 1, 0));
-  must(call(__NR_dup3, errors[1], 2, 0));
   must(call(__NR_setresuid, -1, 0, -1));
   /* CAP_KILL, CAP_SETGID, CAP_SETUID and CAP_SETPCAP: all that there is. */
   for (int capability = 5; capability <= 8; capability++)
     must(call(__NR_prctl, PR_CAPBSET_DROP, capability));
   must(call(__NR_setgroups, 0, 0));
-  must(call(__NR_setresgid, settings.gid, settings.gid, settings.gid));
-  must(call(__NR_setresuid, settings.uid, settings.uid, settings.uid));
+  must(call(__NR_setresgid, user->gid, user->gid, user->gid));
+  must(call(__NR_setresuid, user->uid, user->uid, user->uid));
   must(call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1));
   must(call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
   mask_signals(0);
+}
+
+static void become(char **argv, char **environment, const int *output, const int *errors, int gate) {
+  int nothing;
+  /* At its end when the gate is closed. */
+  call(__NR_read, gate, &nothing, sizeof nothing);
+  must(call(__NR_dup3, output[1], 1, 0));
+  must(call(__NR_dup3, errors[1], 2, 0));
+  give_up_rights(&settings.program);
   must(call(__NR_execve, argv[0], argv, environment));
+}
+
+static void become_relay(const char *path, const char *port, const char *input, const char *output, int said) {
+  const char *argv[] = {path, port, 0};
+  char *environment[] = {0};
+  /* Its folder is closed to its user. */
+  long program = must(call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+  must(call(__NR_dup3, must(call(__NR_openat, AT_FDCWD, input, O_RDONLY | O_NONBLOCK | O_CLOEXEC)), 0, 0));
+  must(call(__NR_dup3, must(call(__NR_openat, AT_FDCWD, output, O_WRONLY | O_NONBLOCK | O_CLOEXEC)), 1, 0));
+  must(call(__NR_dup3, said, 2, 0));
+  give_up_rights(&settings.relay);
+  must(call(__NR_execveat, program, "", argv, environment, AT_EMPTY_PATH));
 }
 
 /* Copies what is there, at most so many bytes. False when no more will come, or nobody takes it. */
@@ -123,6 +122,48 @@ static int copy(int from, int to, long most) {
     if (written > 0) done += written;
   }
   return length > 0;
+}
+
+/* Starts the relay and waits until it is ready; nobody can signal it or wait for it but us, who need not. */
+static long start_relay(char **words) {
+  int said[2];
+  have(call(__NR_pipe2, said, O_CLOEXEC));
+  long relay = have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0));
+  if (relay == 0) {
+    /* Whatever is wrong here is no failure of the program. */
+    is_relay = 1;
+    report = said[1];
+    become_relay(words[0], words[1], words[2], words[3], said[1]);
+  }
+  call(__NR_close, said[1]);
+  if (copy(said[0], 2, CHUNK)) leave(125);
+  call(__NR_close, said[0]);
+  return relay;
+}
+
+/* Elsewhere than in a namespace of processes, everybody would be everybody on the host. */
+static int is_first(void) { return call(__NR_getpid, 0) == 1; }
+
+/* Ends all that the program left, whose user this process becomes for it: the relay has another one. */
+static void end_the_rest(void) {
+  call(__NR_setresuid, settings.program.uid, settings.program.uid, -1);
+  call(__NR_kill, -1, SIGKILL);
+  call(__NR_setresuid, 0, 0, -1);
+}
+
+/* Lets the relay carry what was sent last. After that long it has been heard, or will not be. */
+static void finish_relay(long relay, int signals) {
+  struct pollfd watched = {signals, POLLIN, 0};
+  /* The kernel writes here what is left of it. */
+  struct timespec patience = {1, 0};
+  struct signalfd_siginfo signal;
+  end_the_rest();
+  call(__NR_kill, relay, SIGTERM);
+  /* What else ends meanwhile wakes us too, and cannot do so for ever. */
+  for (int round = 0; round < 1000 && call(__NR_wait4, relay, 0, WNOHANG, 0) == 0; round++) {
+    if (call(__NR_ppoll, &watched, 1, &patience, 0, 0) <= 0) return;
+    call(__NR_read, signals, &signal, sizeof signal);
+  }
 }
 
 /* Copies what was written before the end; whoever still holds the pipe is not waited for. */
@@ -146,6 +187,11 @@ static int reap(long program, int *status) {
   return 0;
 }
 
+/* An interrupt is for all that the program started too; the relay blocks it. */
+static void hand_on(unsigned int signal, long program) {
+  call(__NR_kill, signal == SIGINT && is_first() ? -1 : program, signal);
+}
+
 static int wait_for(long program, int signals, int output, int errors) {
   struct pollfd watched[] = {{signals, POLLIN, 0}, {output, POLLIN, 0}, {errors, POLLIN, 0}};
   for (int status;;) {
@@ -160,7 +206,7 @@ static int wait_for(long program, int signals, int output, int errors) {
     if (!watched[0].revents || call(__NR_read, signals, &signal, sizeof signal) != sizeof signal) continue;
     if (signal.ssi_signo == SIGPIPE) continue; /* of our own writing */
     if (signal.ssi_signo != SIGCHLD) {
-      call(__NR_kill, program, signal.ssi_signo);
+      hand_on(signal.ssi_signo, program);
     } else if (reap(program, &status)) {
       drain(watched[1].fd, 1);
       drain(watched[2].fd, 2);
@@ -178,13 +224,13 @@ static void forget(char **environment) {
 static void read_settings(const char *path) {
   int file = (int)have(call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   long length = have(call(__NR_read, file, &settings, sizeof settings));
-  long filter = length - (long)(2 * sizeof settings.uid);
+  long filter = length - (long)(2 * sizeof(struct user));
   if (filter <= 0) leave(125);
   filter_length = (unsigned short)(filter / (long)sizeof settings.filter[0]);
   call(__NR_close, file);
 }
 
-__attribute__((used)) static void begin(long *stack) {
+static void begin(long *stack) {
   char **argv = (char **)(stack + 1);
   char **environment = argv + stack[0] + 1;
   unsigned long all = ALL_SIGNALS;
@@ -194,19 +240,20 @@ __attribute__((used)) static void begin(long *stack) {
   read_settings(argv[2]);
   mask_signals(ALL_SIGNALS);
   int signals = (int)have(call(__NR_signalfd4, -1, &all, sizeof all, SFD_CLOEXEC));
+  long relay = *argv[3] ? start_relay(argv + 3) : 0;
   have(call(__NR_pipe2, gate, O_CLOEXEC));
 
   /*
    * As the program's user, who may then open /dev/stdout and /dev/stderr again, and whose processes are counted
    * from the first. Nothing of that user runs before the gate is closed: until then it could end this process.
    */
-  have(call(__NR_setresuid, settings.uid, settings.uid, -1));
+  have(call(__NR_setresuid, settings.program.uid, settings.program.uid, -1));
   have(call(__NR_pipe2, output, O_CLOEXEC));
   have(call(__NR_pipe2, errors, O_CLOEXEC));
   long program = have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0));
   if (program == 0) {
     call(__NR_close, gate[1]);
-    become(argv + 3, environment, output, errors, gate[0]);
+    become(argv + 7, environment, output, errors, gate[0]);
   }
   have(call(__NR_setresuid, 0, 0, -1));
   forget(environment);
@@ -217,11 +264,6 @@ __attribute__((used)) static void begin(long *stack) {
 
   int status = wait_for(program, signals, output[0], errors[0]);
   call(__NR_write, report, &status, sizeof status);
+  if (relay && is_first()) finish_relay(relay, signals);
   leave(status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff);
 }
-
-#if defined(__x86_64__)
-__asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin\n");
-#elif defined(__aarch64__)
-__asm__(".globl _start\n_start: mov x0, sp\n bl begin\n");
-#endif

@@ -1,17 +1,32 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../../../tests/support/relayProcess.ts';
 import { seccompFilter } from '../../host/seccomp/filter.ts';
-import { initProgram, initSettings } from './init.ts';
+import { relayProgram } from '../../relay/relay.ts';
+import { type InitRelay, initArguments, initProgram, initSettings } from './init.ts';
 import { SOURCE_SHA256 } from './programs.ts';
 
 it('is built from the source that is here', () => {
-  const source = readFileSync(new URL('init.c', import.meta.url));
-  expect(createHash('sha256').update(source).digest('hex')).toBe(SOURCE_SHA256);
+  const sources = ['../../freestanding.h', 'init.c'].map((name) =>
+    readFileSync(new URL(name, import.meta.url)),
+  );
+  expect(createHash('sha256').update(Buffer.concat(sources)).digest('hex')).toBe(SOURCE_SHA256);
 });
 
 it('exists exactly where there is a seccomp filter for its programs', () => {
@@ -19,6 +34,8 @@ it('exists exactly where there is a seccomp filter for its programs', () => {
     expect(initProgram(architecture) === undefined).toBe(seccompFilter(architecture) === undefined);
   }
 });
+
+const USERS = { program: { uid: 4242, gid: 4343 }, relay: { uid: 5252, gid: 5353 } };
 
 /** It is an ordinary program of this machine, to which only root can give what it needs. */
 const cannot =
@@ -33,14 +50,14 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
   const at = (name: string): string => join(folder, name);
   const command = (...program: string[]): [string, string[]] => [
     at('init'),
-    [at('report'), at('settings'), ...program],
+    [...initArguments(at('report'), at('settings'), undefined), ...program],
   ];
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'init-test-'));
     writeFileSync(at('init'), initProgram(process.arch) ?? '', { mode: 0o755 });
     const filter = seccompFilter(process.arch) ?? new Uint8Array();
-    writeFileSync(at('settings'), initSettings({ uid: 4242, gid: 4343 }, filter));
+    writeFileSync(at('settings'), initSettings(USERS, filter));
   });
   beforeEach(() => writeFileSync(at('report'), ''));
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -61,15 +78,15 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
   });
 
   it('reports why there was no program', () => {
-    const [file, args] = command('/nonexistent');
+    const [file, args] = command('/usr/bin/nonexistent');
     expect(spawnSync(file, args).status).toBe(125);
     expect(readFileSync(at('report')).readInt32LE(0)).toBe(-2);
   });
 
   it('reports nothing when it cannot do what it should', () => {
-    const [file, [report = '', , ...rest]] = command('/bin/true');
     for (const settings of ['/nonexistent', '/dev/null']) {
-      expect(spawnSync(file, [report, settings, ...rest]).status).toBe(125);
+      const args = [...initArguments(at('report'), settings, undefined), '/bin/true'];
+      expect(spawnSync(at('init'), args).status).toBe(125);
     }
     expect(readFileSync(at('report'))).toHaveLength(0);
   });
@@ -144,5 +161,140 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     child.stdout.once('data', () => child.stdout.destroy());
     const [code] = await once(child, 'exit');
     expect(code).toBe(141);
+  });
+
+  describe('as the first of its namespace', () => {
+    const children: ChildProcess[] = [];
+    afterEach(async () => {
+      await Promise.all(
+        children.splice(0).map(async (child) => {
+          if (child.exitCode === null && child.signalCode === null) {
+            child.kill('SIGKILL');
+            await once(child, 'exit');
+          }
+        }),
+      );
+    });
+
+    function start(relay: InitRelay | undefined, ...program: string[]) {
+      const args = initArguments(at('report'), at('settings'), relay);
+      const child = spawn(
+        'unshare',
+        ['--pid', '--fork', '--kill-child', '--mount-proc', at('init'), ...args, ...program],
+        { stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      children.push(child);
+      return child;
+    }
+
+    /** Its process id here: the one that unshare started. */
+    function pidOf(child: ChildProcess): number {
+      return Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
+    }
+
+    it('hands an interrupt to all that the program started', async () => {
+      const ofChild =
+        'import time\\ntry:\\n print("ready", flush=True); time.sleep(30)\\nexcept KeyboardInterrupt: print("child", flush=True)';
+      const script = `
+import subprocess, sys, time
+children = [subprocess.Popen([sys.executable, '-c', '${ofChild}'], start_new_session=new) for new in (True, False)]
+try:
+    print('ready', flush=True)
+    time.sleep(30)
+except KeyboardInterrupt:
+    for child in children: child.wait()
+    print('parent', flush=True)
+    sys.exit(3)`;
+      const child = start(undefined, '/usr/bin/python3', '-c', script);
+      let printed = '';
+      let sent = false;
+      child.stdout.on('data', (chunk) => {
+        printed += String(chunk);
+        if (sent || printed.split('ready').length < 4) return;
+        sent = true;
+        process.kill(pidOf(child), 'SIGINT');
+      });
+      const [code] = await once(child, 'close');
+      // They may write at the same time.
+      const words = printed
+        .match(/ready|child|parent/g)
+        ?.sort()
+        .join(' ');
+      expect([code, words]).toEqual([3, 'child child parent ready ready ready']);
+    });
+
+    async function withRelay(port: number, script: string) {
+      const relay = { program: at('relay'), port, input: at('input'), output: at('output') };
+      writeFileSync(relay.program, relayProgram(process.arch) ?? '', { mode: 0o555 });
+      for (const pipe of [relay.input, relay.output]) {
+        rmSync(pipe, { force: true });
+        execFileSync('mkfifo', ['-m', '600', pipe]);
+      }
+      const flags = constants.O_RDWR | constants.O_NONBLOCK;
+      const pipes = [openSync(relay.input, flags), openSync(relay.output, flags)] as const;
+      const child = start(relay, '/bin/sh', '-c', script);
+      const [stdout, stderr, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'exit'),
+      ]);
+      const heard = Buffer.alloc(64);
+      let length = 0;
+      try {
+        length = readSync(pipes[1], heard);
+      } catch (error) {
+        // EAGAIN: nothing was said.
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      }
+      pipes.forEach(closeSync);
+      return { code, stdout, stderr, heard: heard.subarray(0, length).toString('hex') };
+    }
+
+    const HELLO = '01000000000100000001';
+
+    it('has a relay ready before the program, which cannot end it and need not', async () => {
+      const port = await freePort();
+      const said = await withRelay(
+        port,
+        `exec 2>&1
+        relay=$(grep -l "^Uid:.5252" /proc/[0-9]*/status | cut -d/ -f3)
+        grep -E "^(Uid|Gid|Groups|CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/$relay/status | tr '\t\n' ' ;'
+        kill -9 $relay; ls /proc/$relay/fd
+        tr '\\0' ' ' </proc/$relay/environ
+        exit 5`,
+      );
+      expect(said).toMatchObject({ code: 5, heard: HELLO, stderr: '' });
+      expect(said.stdout).toMatch(
+        /^Uid: 5252 5252 5252 5252;Gid: 5353 5353 5353 5353;Groups: +;CapEff: 0+;CapBnd: \w+;NoNewPrivs: 1;Seccomp: 2;/,
+      );
+      expect(said.stdout).toMatch(/not permitted/);
+      expect(said.stdout).toMatch(/cannot open directory/);
+    });
+
+    it('starts no program when the relay cannot listen', async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      expect(await withRelay(port, 'echo started')).toEqual({
+        code: 125,
+        stdout: '',
+        stderr: 'relay: cannot listen on 127.0.0.1, error 98\n',
+        heard: '',
+      });
+      expect(readFileSync(at('report'))).toHaveLength(0);
+      server.close();
+    });
+
+    it('starts no program when there is no relay', async () => {
+      const relay = { program: '/nonexistent', port: 0, input: '/dev/null', output: '/dev/null' };
+      const child = start(relay, '/bin/echo', 'started');
+      const [stdout, stderr, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'exit'),
+      ]);
+      expect([code, stdout, stderr]).toEqual([125, '', 'the relay could not be started\n']);
+      expect(readFileSync(at('report'))).toHaveLength(0);
+    });
   });
 });

@@ -7,12 +7,19 @@ export interface Cgroup {
   /** Counts so far; peaks are since the last `resetPeaks`. */
   measure(): CgroupFigures;
   resetPeaks(): void;
-  /** Waits, for a moment at most, until the dead of earlier programs no longer count as processes. */
-  settle(): Promise<void>;
+  /** How many processes count against its limit now, the dead that nobody has reaped yet among them. */
+  counted(): number;
+  /** Another limit on its processes than the one that it was made with. */
+  allowProcesses(count: number): void;
   /** Ends every process in it, however fast they fork, and resolves when none is left. */
   killAll(): Promise<void>;
-  /** Removes the group; its processes must be gone. */
+  /** Removes the group; its processes must be gone, and the groups in it. */
   remove(): Promise<void>;
+  /**
+   * A group in this one, held by both: then every process must be in one of these, and none in this one itself. The
+   * name is letters and digits.
+   */
+  createWithin(name: string, limits: CgroupLimits): Promise<Cgroup>;
 }
 
 export interface CgroupLimits {

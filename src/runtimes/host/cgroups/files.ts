@@ -77,15 +77,6 @@ export async function killMembers(folder: string): Promise<void> {
   }
 }
 
-/** How long whoever adopted the dead (the host's init) may take to reap them. */
-const REAP_DEADLINE_MS = 2000;
-
-/** Waits for the dead to be reaped: until then they count as processes of the group. */
-export async function untilReaped(folder: string): Promise<void> {
-  const deadline = Date.now() + REAP_DEADLINE_MS;
-  while (Number(readControl(folder, 'pids.current') ?? 0) > 0 && Date.now() < deadline) await delay(2);
-}
-
 /** Whoever asks while it is under way waits for that: a later run must not meet an ending that is not over. */
 export function oneAtATime(action: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -126,6 +117,10 @@ export async function sweepIn(folder: string): Promise<string[]> {
     const group = `${folder}/${name}`;
     try {
       if (existsSync(`${group}/pids.max`)) writeControl(group, 'pids.max', 0);
+      for (const inner of subfolders(group)) {
+        await killMembers(`${group}/${inner}`);
+        await removeGroup(`${group}/${inner}`);
+      }
       await killMembers(group);
       await removeGroup(group);
     } catch (error) {

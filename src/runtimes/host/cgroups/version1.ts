@@ -12,7 +12,6 @@ import {
   removeGroup,
   sweepBelow,
   sweepIn,
-  untilReaped,
   writeControl,
 } from './files.ts';
 
@@ -44,6 +43,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     const cpu = limits.cpuCores !== undefined ? folderIn('cpu', name) : undefined;
     const folders = [...new Set([memory, pids, accounting, cpu].filter((folder) => folder !== undefined))];
     for (const folder of folders) mkdirSync(folder, { recursive: true });
+    let { processes } = limits;
     const quota = cpu === undefined ? null : readLimit(cpu, 'cpu.cfs_quota_us');
     return {
       entrances: folders.map((folder) => `${folder}/${ENTRANCE}`),
@@ -63,18 +63,21 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       resetPeaks() {
         if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
       },
-      async settle() {
-        if (pids) await untilReaped(pids);
+      counted: () => Number((pids && readControl(pids, 'pids.current')) ?? 0),
+      allowProcesses(count) {
+        processes = count;
+        if (pids) writeControl(pids, 'pids.max', count);
       },
       killAll: oneAtATime(async () => {
         if (folders.every((folder) => members(folder).length === 0)) return;
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
-        if (pids) writeControl(pids, 'pids.max', limits.processes);
+        if (pids) writeControl(pids, 'pids.max', processes);
       }),
       async remove() {
         for (const folder of folders) await removeGroup(folder);
       },
+      createWithin: (inner, innerLimits) => create(`${name}/${inner}`, innerLimits),
     };
   };
 
@@ -103,18 +106,20 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     }
   };
 
+  const create = async (name: string, limits: CgroupLimits): Promise<Cgroup> => {
+    try {
+      setLimits(name, limits);
+      return open(name, limits);
+    } catch (error) {
+      for (const folder of new Set(Object.values(parents))) await removeGroup(`${folder}/${name}`);
+      throw notMade(error);
+    }
+  };
+
   return {
     version: 1,
     controllers,
-    async create(name, limits) {
-      try {
-        setLimits(name, limits);
-        return open(name, limits);
-      } catch (error) {
-        for (const folder of new Set(Object.values(parents))) await removeGroup(`${folder}/${name}`);
-        throw notMade(error);
-      }
-    },
+    create,
     // Nobody waits here, and whoever moved a whole process would make the others wait.
     hurry() {},
     async sweepHere() {

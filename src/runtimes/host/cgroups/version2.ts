@@ -13,7 +13,6 @@ import {
   removeGroup,
   sweepBelow,
   sweepIn,
-  untilReaped,
   writeControl,
 } from './files.ts';
 
@@ -30,6 +29,7 @@ export function cgroupVersion2(
 ): CgroupHost {
   const open = (name: string, limits: CgroupLimits): Cgroup => {
     const folder = `${parent}/${name}`;
+    let { processes } = limits;
     return {
       entrances: [`${folder}/cgroup.procs`],
       get held() {
@@ -52,8 +52,10 @@ export function cgroupVersion2(
       },
       // Version 2 keeps peaks for the life of the group.
       resetPeaks() {},
-      async settle() {
-        if (controllers.has('pids')) await untilReaped(folder);
+      counted: () => Number((controllers.has('pids') && readControl(folder, 'pids.current')) || 0),
+      allowProcesses(count) {
+        processes = count;
+        if (controllers.has('pids')) writeControl(folder, 'pids.max', count);
       },
       killAll: oneAtATime(async () => {
         if (members(folder).length === 0) return;
@@ -64,10 +66,24 @@ export function cgroupVersion2(
         }
         if (controllers.has('pids')) writeControl(folder, 'pids.max', 0);
         await killMembers(folder);
-        if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
+        if (controllers.has('pids')) writeControl(folder, 'pids.max', processes);
       }),
       remove: () => removeGroup(folder),
+      async createWithin(inner, innerLimits) {
+        handDown(folder);
+        return create(`${name}/${inner}`, innerLimits);
+      },
     };
+  };
+
+  /** Groups in a group have the controllers that it hands down to them. */
+  const handDown = (folder: string): void => {
+    const wanted = [...controllers].map((controller) => `+${controller}`).join(' ');
+    try {
+      if (wanted !== '') writeControl(folder, 'cgroup.subtree_control', wanted);
+    } catch (error) {
+      throw notMade(error);
+    }
   };
 
   const makeGroup = (folder: string, limits: CgroupLimits): void => {
@@ -84,18 +100,20 @@ export function cgroupVersion2(
     }
   };
 
+  const create = async (name: string, limits: CgroupLimits): Promise<Cgroup> => {
+    try {
+      makeGroup(`${parent}/${name}`, limits);
+      return open(name, limits);
+    } catch (error) {
+      await removeGroup(`${parent}/${name}`);
+      throw notMade(error);
+    }
+  };
+
   return {
     version: 2,
     controllers,
-    async create(name, limits) {
-      try {
-        makeGroup(`${parent}/${name}`, limits);
-        return open(name, limits);
-      } catch (error) {
-        await removeGroup(`${parent}/${name}`);
-        throw notMade(error);
-      }
-    },
+    create,
     hurry: () => moveToWhereWeAre(own),
     async sweepHere() {
       await sweepIn(parent);

@@ -1,0 +1,20 @@
+/** Writes the kernels of contexts into a module, so that the built package finds them: npx tsx scripts/embed-kernels.ts */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const FOLDER = new URL('../src/languages/kernels/', import.meta.url);
+
+/** The module that holds the texts of the kernels. */
+export function embeddedKernels(): string {
+  const text = (file: string): string => JSON.stringify(readFileSync(new URL(file, FOLDER), 'utf8'));
+  return `// Written by scripts/embed-kernels.ts from the files beside it; not by hand.
+// biome-ignore-all format: the files are what people read
+// biome-ignore-all lint: the files are what is checked
+export const PYTHON_KERNEL = ${text('python.py')};
+export const JAVASCRIPT_KERNEL = ${text('javascript.mjs')};
+export const SHELL_KERNEL = ${text('shell.bash')};
+`;
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) {
+  writeFileSync(new URL('sources.ts', FOLDER), embeddedKernels());
+}
