@@ -3,6 +3,14 @@ import type { IsolationLevel } from './isolation.ts';
 /** `none`: only a loopback of its own. `allowlist`: named hosts through our proxy. `open`: the host's network. */
 export type NetworkMode = 'none' | 'allowlist' | 'open';
 
+/** Whom code may reach through our proxy where the network is an allowlist. */
+export interface EgressRules {
+  /** Names, exact or `*.` before one for all below it, with `:port` where it is neither 80 nor 443. Empty: nobody. */
+  readonly allowedDomains: readonly string[];
+  /** The operator's addresses for names, as `address:port`: the only way to a loopback or private address. */
+  readonly hostMap: Readonly<Record<string, string>>;
+}
+
 /** `private`: the program sees a root of its own. `host`: it sees the host's files as the caller does. */
 export type FilesystemView = 'private' | 'host';
 
@@ -42,6 +50,8 @@ export interface Policy {
   readonly network: NetworkMode;
   /** True when nobody asked for this network mode: a plain process then reports that it cannot hold it. */
   readonly networkIsDefault: boolean;
+  /** Present exactly when the network is an allowlist. */
+  readonly egress?: EgressRules;
   readonly limits: WantedLimits;
   readonly requires: Requirements;
 }
