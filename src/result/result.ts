@@ -1,3 +1,4 @@
+import type { NetworkDecision } from '../egress/decision.ts';
 import type { LanguageName } from '../languages/language.ts';
 import type { LimitName } from '../policy/policy.ts';
 import type { Enforced, Usage } from '../runtimes/runtime.ts';
@@ -52,11 +53,15 @@ export interface ExecutionMeta {
   readonly versions: Readonly<Record<string, string>>;
   readonly sandboxId: string | null;
   readonly executionId: string;
+  /** The place of its last record in the audit log: whoever keeps this can show that the log was cut or replaced. */
+  readonly record?: { readonly seq: number; readonly hash: string };
   /** Where the artifact was stored. */
   readonly artifact?: string;
   readonly usage?: Usage;
-  /** The limit that ended the program. */
-  readonly killedBy?: 'timeout' | 'memory' | 'cpu' | 'file_size';
+  /** What was decided about the network while it ran; absent where there is no allowlist. */
+  readonly network?: NetworkRecord;
+  /** The limit that ended the program; `lifetime` is that of its sandbox. */
+  readonly killedBy?: 'timeout' | 'memory' | 'cpu' | 'file_size' | 'lifetime';
   /** The signal's number, for `killed`. */
   readonly signal?: number;
   /** How many processes the memory limit ended, the main program or its children. */
@@ -65,6 +70,16 @@ export interface ExecutionMeta {
   readonly notCollected?: Readonly<Record<string, string>>;
   /** What the caller should know: clamped values, weaker states that were accepted, artifacts not written. */
   readonly warnings?: readonly string[];
+}
+
+/** Who was asked for, and what became of it. */
+export interface NetworkRecord {
+  readonly decisions: readonly NetworkDecision[];
+  /** How many more there were, which are not told. */
+  readonly dropped: number;
+  /** Sums over all that is told, as bytes on the wire. */
+  readonly bytesUp: number;
+  readonly bytesDown: number;
 }
 
 /** Something that the code seems to do, read from its syntax. Advice, never a wall. */

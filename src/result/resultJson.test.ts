@@ -87,7 +87,20 @@ it('writes every field there can be', () => {
         limits: { memoryMb: limit, diskMb: limit, processes: limit, cpu: limit, timeoutSec: limit },
       },
       findings: [{ kind: 'dangerous_call', name: 'os.system', line: 3, message: 'Starts a shell.' }],
+      record: { seq: 7, hash: 'a' },
       artifact: '/a.json',
+      network: {
+        decisions: [
+          {
+            ...{ at: '2026-01-01T00:00:00.000Z', host: 'a.test', port: 443, via: 'connect', method: 'GET' },
+            ...{ allowed: false, code: 'not_listed', reason: 'No.', address: '192.0.2.1' },
+            ...{ bytesUp: 1, bytesDown: 2, durationSec: 0.5 },
+          },
+        ],
+        dropped: 3,
+        bytesUp: 1,
+        bytesDown: 2,
+      },
       usage: { cpuSec: 0.1, peakMemoryMb: 9 },
       killedBy: 'file_size',
       signal: 25,
@@ -114,7 +127,20 @@ it('writes every field there can be', () => {
         limits: { memory_mb: limit, disk_mb: limit, processes: limit, cpu: limit, timeout_sec: limit },
       },
       findings: [{ kind: 'dangerous_call', name: 'os.system', line: 3, message: 'Starts a shell.' }],
+      record: { seq: 7, hash: 'a' },
       artifact: '/a.json',
+      network: {
+        decisions: [
+          {
+            ...{ at: '2026-01-01T00:00:00.000Z', host: 'a.test', port: 443, via: 'connect', method: 'GET' },
+            ...{ allowed: false, code: 'not_listed', reason: 'No.', address: '192.0.2.1' },
+            ...{ bytes_up: 1, bytes_down: 2, duration_sec: 0.5 },
+          },
+        ],
+        dropped: 3,
+        bytes_up: 1,
+        bytes_down: 2,
+      },
       usage: { cpu_sec: 0.1, peak_memory_mb: 9 },
       killed_by: 'file_size',
       signal: 25,

@@ -1,13 +1,14 @@
+import type { NetworkDecision } from '../egress/decision.ts';
 import type { LimitName } from '../policy/policy.ts';
 import type { Enforced, EnforcedLimit, Usage } from '../runtimes/runtime.ts';
-import type { ExecutionMeta, ExecutionResult, Finding } from './result.ts';
+import type { ExecutionMeta, ExecutionResult, Finding, NetworkRecord } from './result.ts';
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : '';
 
 /** One JSON member for each field, so that a field added to `Shape` fails to compile until it is written here. */
-type JsonOf<Shape> = Record<SnakeCase<keyof Shape & string>, unknown>;
+export type JsonOf<Shape> = Record<SnakeCase<keyof Shape & string>, unknown>;
 
 /** Members whose keys are data (file names, interpreters) and not part of the schema. */
 export const MAP_MEMBERS = ['files', 'not_collected', 'versions'] as const;
@@ -44,8 +45,10 @@ function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
     versions: { ...meta.versions },
     sandbox_id: meta.sandboxId,
     execution_id: meta.executionId,
+    record: meta.record && { seq: meta.record.seq, hash: meta.record.hash },
     artifact: meta.artifact,
     usage: meta.usage && usageToJson(meta.usage),
+    network: meta.network && networkToJson(meta.network),
     killed_by: meta.killedBy,
     signal: meta.signal,
     oom_kills: meta.oomKills,
@@ -54,7 +57,35 @@ function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
   } satisfies JsonOf<ExecutionMeta>);
 }
 
-function enforcedToJson(enforced: Enforced): Record<string, unknown> {
+/** What was decided about the network, as JSON. */
+export function networkToJson(network: NetworkRecord): Record<string, unknown> {
+  return {
+    decisions: network.decisions.map(decisionToJson),
+    dropped: network.dropped,
+    bytes_up: network.bytesUp,
+    bytes_down: network.bytesDown,
+  } satisfies JsonOf<NetworkRecord>;
+}
+
+function decisionToJson(decision: NetworkDecision): Record<string, unknown> {
+  return withoutUndefined({
+    at: decision.at,
+    host: decision.host,
+    port: decision.port,
+    via: decision.via,
+    method: decision.method,
+    allowed: decision.allowed,
+    code: decision.code,
+    reason: decision.reason,
+    address: decision.address,
+    bytes_up: decision.bytesUp,
+    bytes_down: decision.bytesDown,
+    duration_sec: decision.durationSec,
+  } satisfies JsonOf<NetworkDecision>);
+}
+
+/** What held, as JSON. */
+export function enforcedToJson(enforced: Enforced): Record<string, unknown> {
   return withoutUndefined({
     isolation: enforced.isolation,
     network: enforced.network,
@@ -130,6 +161,7 @@ function mapValues<Value, Mapped>(
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, mapped(value)]));
 }
 
-function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
+/** Absent fields are left out. */
+export function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

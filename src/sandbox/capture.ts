@@ -48,6 +48,31 @@ export class Capture {
     return { text: suffix === '' ? text : endLine(text) + suffix, bytes: this.#bytes, truncated };
   }
 
+  get totalBytes(): number {
+    return this.#bytes;
+  }
+
+  /** How much of what was pushed is in neither of both. */
+  get droppedBytes(): number {
+    return Math.max(0, this.#bytes - this.#headLimit - this.#tailLimit);
+  }
+
+  /** A copy of the kept bytes from the first kept one at or after the offset; it ends where a gap begins. */
+  copy(offset: number, limit: number): { readonly offset: number; readonly bytes: Uint8Array } {
+    const headEnd = Math.min(this.#bytes, this.#headLimit);
+    if (offset < headEnd) {
+      return { offset, bytes: this.#head.slice(offset, Math.min(headEnd, offset + limit)) };
+    }
+    const start = Math.max(offset, headEnd + this.droppedBytes);
+    const bytes = new Uint8Array(Math.max(0, Math.min(limit, this.#bytes - start)));
+    // Byte `n` after the head stands at `n % tailLimit`, so what is wanted may be in two pieces.
+    const first = bytes.length === 0 ? 0 : (start - this.#headLimit) % this.#tailLimit;
+    const beforeWrap = this.#tail.subarray(first, first + bytes.length);
+    bytes.set(beforeWrap, 0);
+    bytes.set(this.#tail.subarray(0, bytes.length - beforeWrap.length), beforeWrap.length);
+    return { offset: start, bytes };
+  }
+
   #pushTail(rest: Uint8Array, offset: number): void {
     const limit = this.#tailLimit;
     if (rest.length === 0 || limit === 0) return;

@@ -7,15 +7,33 @@ import type { OnOutput, OutputChunk } from '../result/output.ts';
 import type { ExecutionMeta, Outcome } from '../result/result.ts';
 import type { ByteSource, Command, Exit, Guest, GuestProcess, Usage } from '../runtimes/runtime.ts';
 import { Capture, type Captured } from './capture.ts';
+import { onAbort } from './onAbort.ts';
 import { decodeStream } from './textStream.ts';
 
 export interface RunRequest {
   readonly command: Omit<Command, 'stdin'>;
-  readonly stdin?: Uint8Array | Readable;
-  readonly timeoutSec: number;
+  /** Bytes, a stream that is copied, or `stream` where the caller writes himself. */
+  readonly stdin?: Uint8Array | Readable | 'stream';
+  /** Absent: no deadline of its own. */
+  readonly timeoutSec?: number;
   readonly maxOutputBytes: number;
   readonly signal?: AbortSignal;
+  /** Aborted when the sandbox's own time is over. */
+  readonly lifetime?: AbortSignal;
   readonly onOutput?: OnOutput;
+  /** Told of every chunk, which it may look at only until it returns. */
+  readonly keep?: (stream: OutputChunk['stream'], chunk: Uint8Array) => void;
+}
+
+/** A program that was started. */
+export interface Running {
+  readonly program: GuestProcess;
+  /** What of its output is kept so far. */
+  readonly captured: { readonly [Name in OutputChunk['stream']]: Capture };
+  /** Rejects only when the isolation itself failed. */
+  readonly outcome: Promise<RunOutcome>;
+  /** Ends it politely, then for good; its outcome is what it then makes of that. */
+  stop(): void;
 }
 
 export interface RunOutcome {
@@ -44,32 +62,49 @@ const DRAIN_ROUND_MS = 25;
 
 /** Runs it to its end, whatever that is. Rejects only when the isolation itself failed. */
 export async function runCommand(guest: Guest, request: RunRequest): Promise<RunOutcome> {
-  const { signal } = request;
-  const streaming = request.stdin !== undefined && !(request.stdin instanceof Uint8Array);
-  if (signal?.aborted) return notStarted();
+  if (request.signal?.aborted) return notStarted();
+  return (await startCommand(guest, request)).outcome;
+}
+
+/** Starts it; it is over when its outcome is there. */
+export async function startCommand(guest: Guest, request: RunRequest): Promise<Running> {
+  const { stdin, timeoutSec } = request;
   const startedAt = performance.now();
   const program = await guest.spawn({
     ...request.command,
-    ...(request.stdin === undefined ? {} : { stdin: streaming ? 'stream' : (request.stdin as Uint8Array) }),
+    ...(stdin === undefined ? {} : { stdin: stdin instanceof Uint8Array ? stdin : 'stream' }),
   });
-  const stopFeeding = streaming ? feed(program, request.stdin as Readable) : () => {};
-  const collectors = (['stdout', 'stderr'] as const).map(
-    (name) => new Collector(program, name, request.maxOutputBytes, request.onOutput),
-  );
-  const ending = new Ending(program, request.timeoutSec, signal);
-  try {
-    const exit = await program.exit;
-    const durationSec = (performance.now() - startedAt) / 1000;
-    stopFeeding();
-    await Promise.all(collectors.map((collector) => collector.drain()));
-    return describe(exit, ending.reason, durationSec, collectors, request.timeoutSec);
-  } catch (error) {
-    throw withOutput(error, collectors);
-  } finally {
-    ending.dispose();
-    stopFeeding();
-    for (const collector of collectors) collector.dispose();
-  }
+  const stopFeeding =
+    stdin === undefined || stdin instanceof Uint8Array
+      ? () => {}
+      : stdin === 'stream'
+        ? () => void program.stdin?.destroy()
+        : feed(program, stdin);
+  const collect = (name: OutputChunk['stream']) => new Collector(program, name, request);
+  const [stdout, stderr] = [collect('stdout'), collect('stderr')];
+  const collectors = [stdout, stderr];
+  const ending = new Ending(program, request);
+  const finish = async (): Promise<RunOutcome> => {
+    try {
+      const exit = await program.exit;
+      const durationSec = (performance.now() - startedAt) / 1000;
+      stopFeeding();
+      await Promise.all(collectors.map((collector) => collector.drain()));
+      return describe(exit, ending.reason, durationSec, collectors, timeoutSec);
+    } catch (error) {
+      throw withOutput(error, collectors);
+    } finally {
+      ending.dispose();
+      stopFeeding();
+      for (const collector of collectors) collector.dispose();
+    }
+  };
+  return {
+    program,
+    captured: { stdout: stdout.capture, stderr: stderr.capture },
+    outcome: finish(),
+    stop: () => ending.end('stopped'),
+  };
 }
 
 function describe(
@@ -77,7 +112,7 @@ function describe(
   reason: Ending['reason'],
   durationSec: number,
   [stdout, stderr]: readonly Collector[],
-  timeoutSec: number,
+  timeoutSec: number | undefined,
 ): RunOutcome {
   const notice = reason === 'timeout' ? `Execution timed out after ${timeoutSec} seconds.\n` : undefined;
   const ended = { durationSec, stdout: finished(stdout), stderr: finished(stderr, notice) };
@@ -91,7 +126,13 @@ function describe(
   if (reason === 'cancelled') return { ...ended, ...known, outcome: 'cancelled', exitCode: 130 };
   if (exit.outOfMemory)
     return { ...ended, ...known, outcome: 'out_of_memory', exitCode: 137, killedBy: 'memory' };
-  if (exit.code > 128 && exit.code <= 192) {
+  if (reason === 'lifetime') {
+    // One that left in good order was ended all the same, by what it was asked with.
+    const exitCode = isBySignal(exit.code) ? exit.code : 128 + SIGTERM;
+    const signal = exitCode - 128;
+    return { ...ended, ...known, outcome: 'killed', exitCode, signal, killedBy: 'lifetime' };
+  }
+  if (isBySignal(exit.code)) {
     const signal = exit.code - 128;
     const killedBy = KILLED_BY_SIGNAL[signal];
     return {
@@ -106,6 +147,12 @@ function describe(
   return { ...ended, ...known, outcome: 'exited', exitCode: exit.code };
 }
 
+const SIGTERM = 15;
+
+function isBySignal(code: number): boolean {
+  return code > 128 && code <= 192;
+}
+
 /** SIGXCPU and SIGXFSZ: the kernel sends them for these limits. */
 const KILLED_BY_SIGNAL: Readonly<Record<number, 'cpu' | 'file_size'>> = { 24: 'cpu', 25: 'file_size' };
 
@@ -113,30 +160,35 @@ function finished(collector: Collector | undefined, suffix?: string): Captured {
   return collector?.finish(suffix) ?? { text: '', bytes: 0, truncated: false };
 }
 
-function notStarted(): RunOutcome {
+/** What comes of a run that was cancelled before it began. */
+export function notStarted(): RunOutcome {
   const nothing: Captured = { text: '', bytes: 0, truncated: false };
   return { outcome: 'cancelled', exitCode: 130, durationSec: 0, stdout: nothing, stderr: nothing };
 }
 
+/** Why we ended it; the first reason holds. */
+type EndedFor = 'timeout' | 'cancelled' | 'lifetime' | 'stopped';
+
 /** Ends the program at the deadline or when it is cancelled: politely, then for good. */
 class Ending {
-  reason: 'timeout' | 'cancelled' | undefined;
+  reason: EndedFor | undefined;
   readonly #program: GuestProcess;
-  readonly #signal: AbortSignal | undefined;
-  readonly #deadline: NodeJS.Timeout;
+  readonly #listening: readonly (() => void)[];
+  readonly #deadline: NodeJS.Timeout | undefined;
   #grace: NodeJS.Timeout | undefined;
 
-  constructor(program: GuestProcess, timeoutSec: number, signal: AbortSignal | undefined) {
+  constructor(program: GuestProcess, { timeoutSec, signal, lifetime }: RunRequest) {
     this.#program = program;
-    this.#signal = signal;
-    this.#deadline = setTimeout(() => this.#end('timeout'), timeoutSec * 1000);
-    signal?.addEventListener('abort', this.#cancel, { once: true });
-    if (signal?.aborted) this.#cancel();
+    if (timeoutSec !== undefined) {
+      this.#deadline = setTimeout(() => this.end('timeout'), timeoutSec * 1000);
+    }
+    this.#listening = [
+      onAbort(signal, () => this.end('cancelled')),
+      onAbort(lifetime, () => this.end('lifetime')),
+    ];
   }
 
-  readonly #cancel = (): void => this.#end('cancelled');
-
-  #end(reason: 'timeout' | 'cancelled'): void {
+  end(reason: EndedFor): void {
     if (this.reason !== undefined) return;
     this.reason = reason;
     const kill = (signal: 'SIGTERM' | 'SIGKILL'): void => {
@@ -150,32 +202,27 @@ class Ending {
   dispose(): void {
     clearTimeout(this.#deadline);
     clearTimeout(this.#grace);
-    this.#signal?.removeEventListener('abort', this.#cancel);
+    for (const stop of this.#listening) stop();
   }
 }
 
 /** Reads one stream to its end, or until nothing more comes after the program's. */
 class Collector {
+  readonly capture: Capture;
   readonly #stream: ByteSource;
-  readonly #capture: Capture;
   readonly #ended: Promise<void>;
   #active = false;
   #consumerBusy = false;
 
-  constructor(
-    program: GuestProcess,
-    name: OutputChunk['stream'],
-    limitBytes: number,
-    onOutput: OnOutput | undefined,
-  ) {
+  constructor(program: GuestProcess, name: OutputChunk['stream'], request: RunRequest) {
     this.#stream = program[name];
-    this.#capture = new Capture(limitBytes);
-    this.#ended = this.#read(name, onOutput);
+    this.capture = new Capture(request.maxOutputBytes);
+    this.#ended = this.#read(name, request);
     // A consumer that throws ends the run; the error itself comes out of `drain`.
     this.#ended.catch(() => program.kill('SIGKILL').catch(() => {}));
   }
 
-  async #read(stream: OutputChunk['stream'], onOutput: OnOutput | undefined): Promise<void> {
+  async #read(stream: OutputChunk['stream'], { onOutput, keep }: RunRequest): Promise<void> {
     const decoder = onOutput === undefined ? undefined : decodeStream();
     const give = async (text: string, bytes: Uint8Array): Promise<void> => {
       if (onOutput === undefined || (text === '' && bytes.length === 0)) return;
@@ -186,7 +233,8 @@ class Collector {
     try {
       for await (const chunk of this.#stream) {
         this.#active = true;
-        this.#capture.push(chunk);
+        this.capture.push(chunk);
+        keep?.(stream, chunk);
         if (decoder) await give(decoder.push(chunk), chunk);
       }
     } catch (error) {
@@ -219,7 +267,7 @@ class Collector {
   }
 
   finish(suffix?: string): Captured {
-    return this.#capture.finish(suffix);
+    return this.capture.finish(suffix);
   }
 
   dispose(): void {

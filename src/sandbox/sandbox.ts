@@ -1,36 +1,42 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { SandboxError } from '../errors.ts';
+import { isSandboxError } from '../errors.ts';
 import type { Language } from '../languages/language.ts';
-import type { Policy } from '../policy/policy.ts';
-import type { OnOutput } from '../result/output.ts';
+import type { NetworkMode, Policy } from '../policy/policy.ts';
 import type { Choice } from '../runtimes/choose.ts';
 import { assertHeld } from '../runtimes/enforceable.ts';
-import type { Enforced, FileEntry, Guest, SandboxSpec } from '../runtimes/runtime.ts';
-import { type RunOutcome, runCommand } from './run.ts';
-
-/** One program to run, with all that was left open filled in. */
-export interface Program {
-  /** What runs: code in a language, or a command as it is. */
-  readonly run:
-    | { readonly code: Uint8Array; readonly language: Language }
-    | { readonly command: readonly [string, ...string[]] };
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly stdin?: Uint8Array | Readable;
-  readonly files: Readonly<Record<string, Uint8Array>>;
-  readonly collect: readonly string[];
-  readonly timeoutSec: number;
-  readonly maxOutputBytes: number;
-  readonly signal?: AbortSignal;
-  readonly onOutput?: OnOutput;
-}
-
-export interface ProgramOutcome extends RunOutcome {
-  readonly files?: Readonly<Record<string, Uint8Array>>;
-  readonly notCollected?: Readonly<Record<string, string>>;
-  readonly interpreterVersion?: string;
-}
+import type {
+  Enforced,
+  FileEntry,
+  Guest,
+  RemoveOptions,
+  SandboxSpec,
+  Unpacked,
+} from '../runtimes/runtime.ts';
+import type { Background } from './background.ts';
+import { type CellOutcome, type CellRequest, type ContextOptions, LanguageContext } from './context.ts';
+import { closedError, type EndReason, type SandboxEnd } from './ended.ts';
+import { type Installed, type InstallWish, installPackage, notInstalled } from './installPackage.ts';
+import { KeptOutput } from './keptOutput.ts';
+import { Life, type LifeSpan } from './life.ts';
+import type { OutputPage, PageRequest } from './outputPage.ts';
+import type { Forwarding } from './ports.ts';
+import { Processes } from './processes.ts';
+import type { BackgroundProgram, Program, ProgramOutcome } from './program.ts';
+import { Programs } from './programs.ts';
+import { notStarted } from './run.ts';
+import { type OnDecision, SandboxNetwork } from './sandboxNetwork.ts';
+import { SandboxPorts } from './sandboxPorts.ts';
+import {
+  type DownloadOptions,
+  type TransferOptions,
+  type Transferred,
+  Transfers,
+  type UploadFromOptions,
+  type UploadOptions,
+} from './transfer.ts';
+import { Turns } from './turns.ts';
+import { within } from './within.ts';
 
 /** The content of a file as text where it is UTF-8, and as base64 where it is not. */
 export interface FileContent {
@@ -40,10 +46,28 @@ export interface FileContent {
   readonly size: number;
 }
 
-type Chosen = Pick<Choice, 'runtime' | 'version' | 'fallbackFrom'>;
+type Chosen = Pick<Choice, 'runtime' | 'version' | 'capabilities' | 'fallbackFrom'>;
+
+/** How many entries a listing holds at most; a program can make millions. */
+const MAX_ENTRIES = 10_000;
 
 /** What is handed out of a workspace at once: as base64 text it must still fit into one string. */
 const MAX_FILE_MB = 256;
+
+/** What a sandbox may be made with besides its policy. */
+export interface SandboxUse extends Pick<SandboxSpec, 'singleUse'>, LifeSpan {
+  /** What it is called above the driver; an id of its own otherwise. */
+  readonly id?: string;
+  /** Whether ports inside may be reached from this host. */
+  readonly forwardPorts?: boolean;
+  /** Told each decision about its network. */
+  readonly onDecision?: OnDecision;
+  /** How much of its executions' output is kept to be paged; none where it is absent. */
+  readonly keptOutputMb?: number;
+}
+
+/** How long what runs may take to end when the sandbox's time is over, before all of it is ended for good. */
+const LEAVE_MS = 3000;
 
 /** One live isolated place with a workspace. Files last between executions; each gets a fresh interpreter. */
 export class Sandbox {
@@ -53,19 +77,65 @@ export class Sandbox {
   /** The name of the runtime that was wanted, where this one is a fallback. */
   readonly fallbackFrom: string | undefined;
   readonly policy: Policy;
+  /** Settles when it has ended and nothing of it is left; never rejects. */
+  readonly whenEnded: Promise<SandboxEnd>;
+  /** The kinds of network that its runtime holds. */
+  readonly networks: readonly NetworkMode[];
   readonly #guest: Guest;
+  readonly #use: SandboxUse;
+  readonly #life: Life;
+  readonly #turns = new Turns();
+  readonly #kept: KeptOutput | undefined;
+  readonly #timeOver = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #processes = new Processes();
+  readonly #programs: Programs;
+  readonly #ports: SandboxPorts;
   readonly #maxFileBytes: number;
-  #queue: Promise<unknown> = Promise.resolve();
-  #closed: Promise<void> | undefined;
+  readonly #network: SandboxNetwork | undefined;
+  readonly #transfers: Transfers;
+  #tellEnded: (end: SandboxEnd) => void = () => {};
+  #ended: SandboxEnd | undefined;
+  #gone: Promise<void> | undefined;
 
-  private constructor(id: string, choice: Chosen, policy: Policy, guest: Guest) {
+  private constructor(
+    id: string,
+    choice: Chosen,
+    policy: Policy,
+    guest: Guest,
+    { network, ...use }: SandboxUse & { readonly network: SandboxNetwork | undefined },
+  ) {
     this.id = id;
     this.runtime = choice.runtime.name;
     this.runtimeVersion = choice.version;
     this.fallbackFrom = choice.fallbackFrom;
     this.policy = policy;
+    this.networks = choice.capabilities.network;
     this.#guest = guest;
+    this.#use = use;
+    this.#network = network;
+    this.#transfers = new Transfers(guest, policy.limits.diskMb.value * 1024 * 1024);
     this.#maxFileBytes = Math.min(policy.limits.diskMb.value, MAX_FILE_MB) * 1024 * 1024;
+    this.#kept = use.keptOutputMb === undefined ? undefined : new KeptOutput(use.keptOutputMb * 1024 ** 2);
+    this.#programs = new Programs({
+      ...{ guest, policy, network, kept: this.#kept },
+      ...{ lifetime: this.#timeOver.signal, maxFileBytes: this.#maxFileBytes },
+    });
+    this.#ports = new SandboxPorts({
+      ...{ enforced: guest.enforced, mayForward: use.forwardPorts === true },
+      ...{ processes: () => this.processes, using: () => this.#life.begin() },
+    });
+    this.whenEnded = new Promise((resolve) => {
+      this.#tellEnded = resolve;
+    });
+    this.#life = new Life(use, (reason) => {
+      // Whoever closes it later is told when something of it could not be removed.
+      this.#end(reason, OVER[reason](use)).catch(() => {});
+    });
+    guest.lost?.then(
+      (reason) => this.#crash(reason),
+      () => {},
+    );
   }
 
   /** Makes one, and refuses it when it turns out to be held by less than the policy asks for. */
@@ -74,10 +144,17 @@ export class Sandbox {
     policy: Policy,
     languages: readonly Language[],
     signal?: AbortSignal,
-    use: Pick<SandboxSpec, 'singleUse'> = {},
+    use: SandboxUse = {},
   ): Promise<Sandbox> {
     const id = randomBytes(6).toString('hex');
-    const spec: SandboxSpec = { id, policy, languages: languages.map(({ name }) => name), ...use };
+    const network = SandboxNetwork.for(policy, use);
+    const spec: SandboxSpec = {
+      id,
+      policy,
+      languages: languages.map(({ name }) => name),
+      ...(use.singleUse === undefined ? {} : { singleUse: use.singleUse }),
+      ...(network === undefined ? {} : { relay: network.relay }),
+    };
     const guest = await choice.runtime.create(spec, signal);
     try {
       assertHeld(choice.runtime.name, guest.enforced, policy);
@@ -85,110 +162,283 @@ export class Sandbox {
       await guest.destroy();
       throw error;
     }
-    return new Sandbox(id, choice, policy, guest);
+    return new Sandbox(use.id ?? id, choice, policy, guest, { ...use, network });
   }
 
   get enforced(): Enforced {
     return this.#guest.enforced;
   }
 
+  get createdAt(): Date {
+    return this.#life.createdAt;
+  }
+
+  /** Absent where it has no end of its own. */
+  get expiresAt(): Date | undefined {
+    return this.#life.expiresAt;
+  }
+
+  get lastUsedAt(): Date {
+    return this.#life.lastUsedAt;
+  }
+
+  /** Why and when it ended; undefined as long as it lives. */
+  get ended(): SandboxEnd | undefined {
+    return this.#ended;
+  }
+
+  /** Whether an execution or a background process runs. */
+  get running(): boolean {
+    return this.#running.size > 0;
+  }
+
+  /** Background processes, in the order of their start; of those that have ended only the last ones. */
+  get processes(): readonly Background[] {
+    return this.#processes.all;
+  }
+
   /** Runs one program; programs of one sandbox run one after another, in the order of the calls. */
   run(program: Program): Promise<ProgramOutcome> {
-    const turn = this.#queue.then(() => this.#run(program));
-    this.#queue = turn.catch(() => {});
-    return turn;
+    return this.use(() => this.#turns.take(() => this.#run(program), program.signal, notStarted));
+  }
+
+  /** Starts one that runs beside the others, until it ends, is ended, or the sandbox ends. */
+  start(id: string, program: BackgroundProgram): Promise<Background> {
+    return this.use(() => this.#start(id, program));
+  }
+
+  /** Starts a language that keeps its state; it runs beside the programs, and ends with the sandbox. */
+  async context(options: ContextOptions): Promise<LanguageContext> {
+    const env = { ...(await this.#programs.environment()), ...options.env };
+    const limits = { timeoutSec: Number.POSITIVE_INFINITY, ...options.limits };
+    return this.use((guest) => LanguageContext.create(guest, { ...options, env, limits }));
+  }
+
+  /** Runs one cell of a context. */
+  async runCell(
+    context: LanguageContext,
+    request: CellRequest,
+  ): Promise<CellOutcome & Pick<ProgramOutcome, 'network'>> {
+    const recording = this.#network?.record();
+    try {
+      const outcome = await this.use(() => this.#track(context.execute(request)));
+      const network = await recording?.stop(0);
+      return { ...outcome, ...(network === undefined ? {} : { network }) };
+    } finally {
+      void recording?.stop(0);
+    }
+  }
+
+  /** A page of an execution's output. Throws `INPUT_INVALID` for an execution that is not known. */
+  output(executionId: string, request?: PageRequest): OutputPage {
+    this.assertOpen();
+    return this.#keptOutput().page(executionId, request);
+  }
+
+  /** Pages of an execution's output as it comes, until the execution has ended. */
+  async *follow(executionId: string, request?: PageRequest): AsyncGenerator<OutputPage> {
+    this.assertOpen();
+    try {
+      yield* this.#keptOutput().follow(executionId, request);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /** Installs one package, in the same queue as the programs: they see it either not at all or whole. */
+  install(wish: InstallWish): Promise<Installed> {
+    return this.use(() => this.#turns.take(() => this.#install(wish), wish.signal, notInstalled));
   }
 
   /** Text is written as UTF-8. Paths are relative to the workspace, or absolute below `/workspace`. */
   async writeFile(path: string, content: string | Uint8Array): Promise<{ path: string; size: number }> {
-    this.#assertOpen();
     const data = typeof content === 'string' ? Buffer.from(content) : content;
-    await this.#guest.writeFile(path, data);
+    await this.use((guest) => guest.writeFile(path, data));
     return { path, size: data.byteLength };
   }
 
   async readFile(path: string): Promise<FileContent> {
-    this.#assertOpen();
-    const data = Buffer.from(await this.#guest.readFile(path, this.#maxFileBytes));
+    const data = Buffer.from(await this.use((guest) => guest.readFile(path, this.#maxFileBytes)));
     const text = data.toString('utf8');
     return Buffer.from(text).equals(data)
       ? { content: text, encoding: 'utf8', size: data.length }
       : { content: data.toString('base64'), encoding: 'base64', size: data.length };
   }
 
-  async listFiles(path = '.'): Promise<{ files: readonly FileEntry[] }> {
-    this.#assertOpen();
-    return { files: await this.#guest.listFiles(path) };
+  /** The content of a file as it is. */
+  async readBytes(path: string): Promise<Uint8Array> {
+    return this.use((guest) => guest.readFile(path, this.#maxFileBytes));
+  }
+
+  /** At most 10,000 entries; `truncated` says that there are more. */
+  async listFiles(path = '.'): Promise<{ files: readonly FileEntry[]; truncated?: true }> {
+    const files = await this.use((guest) => guest.listFiles(path, MAX_ENTRIES + 1));
+    return files.length <= MAX_ENTRIES ? { files } : { files: files.slice(0, MAX_ENTRIES), truncated: true };
+  }
+
+  /** Removes a file, a link itself, or, with `recursive`, a folder with all that is in it. */
+  async removeFile(path: string, options: RemoveOptions = {}): Promise<void> {
+    await this.use((guest) => guest.removeFile(path, options));
+  }
+
+  /** A folder or a file as a tar archive. */
+  async download(path = '.', options?: Omit<TransferOptions, 'onProgress'>): Promise<Readable> {
+    return this.use(() => this.#transfers.download(path, options));
+  }
+
+  /** A folder's content, or a file, into a folder of the host; `skipped` names what did not come along. */
+  async downloadTo(path: string, hostFolder: string, options?: DownloadOptions): Promise<Transferred> {
+    return this.use(() => this.#transfers.downloadTo(path, hostFolder, options));
+  }
+
+  /** Unpacks a tar archive into a folder of the sandbox. */
+  async upload(path: string, archive: AsyncIterable<Uint8Array>, options?: UploadOptions): Promise<Unpacked> {
+    return this.use(() => this.#transfers.upload(path, archive, options));
+  }
+
+  /** A folder's content into a folder of the sandbox, or a file to this path there. */
+  async uploadFrom(hostPath: string, path = '.', options?: UploadFromOptions): Promise<Transferred> {
+    return this.use(() => this.#transfers.uploadFrom(hostPath, path, options));
+  }
+
+  /** Throws `WAIT_FAILED` when nobody listens on the port in time. */
+  async waitForPort(background: Background, port: number, timeoutSec: number): Promise<void> {
+    await this.use(() => this.#ports.waitFor(background, port, timeoutSec));
+  }
+
+  /** Throws `POLICY_DENIED` where the sandbox was not made for it. */
+  async forward(port: number, options: { readonly hostPort?: number } = {}): Promise<Forwarding> {
+    this.assertOpen();
+    const forwarding = await this.#ports.forward(port, options);
+    if (this.#ended !== undefined) await forwarding.close();
+    this.assertOpen();
+    return forwarding;
   }
 
   /** Ends every process and removes every trace; safe to call twice. */
-  close(): Promise<void> {
-    this.#closed ??= this.#guest.destroy();
-    return this.#closed;
+  close(reason: 'closed' | 'manager_closed' = 'closed'): Promise<void> {
+    const message = reason === 'closed' ? 'It was closed.' : 'The manager that made it was closed.';
+    return this.#end(reason, message);
+  }
+
+  /** Throws `SANDBOX_CLOSED`, with the reason, once it has ended. */
+  assertOpen(): void {
+    if (this.#ended !== undefined) throw closedError(this.id, this.#ended);
+  }
+
+  /**
+   * Does something with the guest, as every operation on it is done: not after its end, counted as use, and
+   * with the reason in the error when it ends meanwhile.
+   */
+  async use<T>(operation: (guest: Guest) => Promise<T>): Promise<T> {
+    this.assertOpen();
+    const over = this.#life.begin();
+    try {
+      return await operation(this.#guest);
+    } catch (error) {
+      await this.#lookAfter(error);
+      throw this.#explain(error);
+    } finally {
+      over();
+    }
   }
 
   async #run(program: Program): Promise<ProgramOutcome> {
-    this.#assertOpen();
-    const guest = this.#guest;
-    for (const [path, data] of Object.entries(program.files)) await guest.writeFile(path, data);
-    const { argv, version } = await this.#prepare(program);
-    const outcome = await runCommand(guest, {
-      command: { argv, env: { ...guest.environment, ...program.env } },
-      ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
-      timeoutSec: program.timeoutSec,
-      maxOutputBytes: program.maxOutputBytes,
-      ...(program.signal === undefined ? {} : { signal: program.signal }),
-      ...(program.onOutput === undefined ? {} : { onOutput: program.onOutput }),
-    });
-    return {
-      ...outcome,
-      ...(await this.#collect(program.collect)),
-      ...(version === undefined ? {} : { interpreterVersion: version }),
-    };
+    this.assertOpen();
+    return this.#track(this.#programs.run(program));
   }
 
-  async #prepare({
-    run,
-    args,
-  }: Program): Promise<{ argv: readonly [string, ...string[]]; version?: string }> {
-    if ('command' in run) {
-      // Through the shell that is there: it says, and answers 127, when there is no such command.
-      const { path } = await this.#guest.interpreter('shell');
-      return { argv: [path, '-c', 'exec "$@"', 'glovebox', ...run.command, ...args] };
+  async #start(id: string, program: BackgroundProgram): Promise<Background> {
+    this.#processes.makeRoom();
+    const background = await this.#programs.start(id, program);
+    const over = this.#life.begin();
+    this.#processes.add(background);
+    this.#track(background.outcome).then(over, over);
+    return background;
+  }
+
+  async #install(wish: InstallWish): Promise<Installed> {
+    this.assertOpen();
+    const record = this.#kept?.open(wish.executionId);
+    wish.onStart?.();
+    try {
+      return await this.#track(
+        installPackage(this.#guest, {
+          ...wish,
+          lifetime: this.#timeOver.signal,
+          ...(this.#use.onDecision === undefined ? {} : { onDecision: this.#use.onDecision }),
+          ...(record === undefined ? {} : { keep: record.push }),
+        }),
+      );
+    } finally {
+      record?.end();
     }
-    const interpreter = await this.#guest.interpreter(run.language.name);
-    await this.#guest.writeFile(run.language.fileName, run.code);
-    const file = `${this.#guest.workspace}/${run.language.fileName}`;
-    return { argv: run.language.command(interpreter.path, file, args), version: interpreter.version };
   }
 
-  async #collect(paths: readonly string[]): Promise<Pick<ProgramOutcome, 'files' | 'notCollected'>> {
-    if (paths.length === 0) return {};
-    const files: [string, Uint8Array][] = [];
-    const missing: [string, string][] = [];
-    for (const path of paths) {
-      try {
-        files.push([path, await this.#guest.readFile(path, this.#maxFileBytes)]);
-      } catch (error) {
-        if (!(error instanceof SandboxError)) throw error;
-        missing.push([path, error.message]);
-      }
+  /** Counts what runs until it has ended. */
+  #track<T>(outcome: Promise<T>): Promise<T> {
+    this.#running.add(outcome);
+    const done = (): void => void this.#running.delete(outcome);
+    outcome.then(done, done);
+    return outcome;
+  }
+
+  #keptOutput(): KeptOutput {
+    if (this.#kept !== undefined) return this.#kept;
+    throw new Error('a sandbox for one program keeps no output');
+  }
+
+  #end(reason: EndReason, message: string): Promise<void> {
+    if (this.#gone !== undefined) return this.#gone;
+    const end: SandboxEnd = { reason, at: new Date().toISOString(), message };
+    this.#ended = end;
+    this.#life.stop();
+    this.#gone = this.#leave(end);
+    const told = (): void => this.#tellEnded(end);
+    this.#gone.then(told, told);
+    return this.#gone;
+  }
+
+  async #leave({ reason }: SandboxEnd): Promise<void> {
+    const ports = this.#ports.close();
+    if (reason === 'expired' && this.#running.size > 0) {
+      this.#timeOver.abort();
+      await within(LEAVE_MS, Promise.allSettled(this.#running));
     }
-    return {
-      files: Object.fromEntries(files),
-      ...(missing.length === 0 ? {} : { notCollected: Object.fromEntries(missing) }),
-    };
+    try {
+      await this.#network?.close();
+      await this.#guest.destroy();
+    } finally {
+      this.#kept?.close();
+      await ports;
+    }
   }
 
-  #assertOpen(): void {
-    if (this.#closed === undefined) return;
-    throw new SandboxError('SANDBOX_CLOSED', `The sandbox ${this.id} has been closed.`, {
-      hint: 'Make a new one.',
-    });
+  #crash(reason: string): void {
+    this.#end('crashed', `It crashed: ${reason}`).catch(() => {});
+  }
+
+  /** When the isolation failed, the sandbox lives on as long as its files are there. */
+  async #lookAfter(error: unknown): Promise<void> {
+    if (this.#ended !== undefined || this.#use.singleUse) return;
+    if (!isSandboxError(error) || error.code !== 'SANDBOX_FAILED') return;
+    try {
+      await this.#guest.listFiles('.', 1);
+    } catch (failure) {
+      if (isSandboxError(failure) && failure.code === 'SANDBOX_FAILED') this.#crash(error.message);
+    }
+  }
+
+  /** What failed because the sandbox had ended meanwhile is told as that. */
+  #explain(error: unknown): unknown {
+    if (this.#ended === undefined) return error;
+    const ours =
+      isSandboxError(error) && !['SANDBOX_CLOSED', 'SANDBOX_FAILED', 'INPUT_INVALID'].includes(error.code);
+    return ours ? error : closedError(this.id, this.#ended, error);
   }
 }
 
-/** A new id for one execution. */
-export function newExecutionId(): string {
-  return randomUUID();
-}
+const OVER: Readonly<Record<'expired' | 'idle', (span: LifeSpan) => string>> = {
+  expired: ({ lifetimeSec }) => `Its lifetime of ${lifetimeSec} s was over.`,
+  idle: ({ idleSec }) => `Nobody used it for ${idleSec} s.`,
+};
