@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ArchiveEntry } from '../archive/entry.ts';
 import { findLanguage } from '../languages/index.ts';
 import type { LanguageName } from '../languages/language.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { Outcome } from '../result/result.ts';
-import type { Enforced, FileEntry } from '../runtimes/runtime.ts';
-import type { FileContent, Program, Sandbox } from '../sandbox/sandbox.ts';
+import type { Enforced, FileEntry, RemoveOptions, TransferLimits } from '../runtimes/runtime.ts';
+import type { Program } from '../sandbox/program.ts';
+import type { FileContent, Sandbox } from '../sandbox/sandbox.ts';
+import type { UploadOptions } from '../sandbox/transfer.ts';
 import { BrokenPromise, must, shown } from './expectations.ts';
 import { findByInsidePid } from './hostView.ts';
 
@@ -45,6 +49,9 @@ export interface Ran {
   readonly cpuSec: number | undefined;
   readonly peakMemoryMb: number | undefined;
 }
+
+/** Name, type and content of each entry of an archive. */
+export type Carried = [name: string, type: string, content: string][];
 
 /** A sandbox with short ways to run the suite's programs in it. */
 export class Box {
@@ -118,6 +125,36 @@ export class Box {
 
   readFile(path: string): Promise<FileContent> {
     return this.#sandbox.readFile(path);
+  }
+
+  removeFile(path: string, options?: RemoveOptions): Promise<void> {
+    return this.#sandbox.removeFile(path, options);
+  }
+
+  /** What an archive of it holds: type and content of each entry by name, sorted. */
+  async carriedOut(path: string, limits: Partial<TransferLimits> = {}): Promise<Carried> {
+    const { readArchive } = await import('../archive/readArchive.ts');
+    const entries: Carried = [];
+    const archive = await this.#sandbox.download(path, { ...limits, signal: this.#signal });
+    for await (const { name, type, mode, target, content } of readArchive(archive)) {
+      const said = type === 'symlink' ? target : await buffer(content);
+      const kind = type === 'file' && (mode & 0o100) !== 0 ? 'program' : type;
+      // Some begin with the top itself, and some end the name of a folder with a slash.
+      const plain = name.toString().replace(/^\.\//, '').replace(/\/$/, '');
+      if (plain !== '' && plain !== '.') entries.push([plain, kind, said.toString()]);
+    }
+    return entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  /** Unpacks an archive of these entries. */
+  async carryIn(
+    path: string,
+    entries: readonly ArchiveEntry[] | Uint8Array,
+    options: UploadOptions = {},
+  ): Promise<void> {
+    const { writeArchive } = await import('../archive/writeArchive.ts');
+    const archive = entries instanceof Uint8Array ? Readable.from([entries]) : writeArchive(entries);
+    await this.#sandbox.upload(path, archive, { ...options, signal: this.#signal });
   }
 
   async listFiles(path?: string): Promise<readonly FileEntry[]> {

@@ -3,6 +3,8 @@ import type { NetworkMode, Policy, Requirements, WantedLimit } from '../policy/p
 /** What a clause asks for, as a caller would; all else is a small default that nobody asked for. */
 export interface PolicyWish {
   readonly network?: NetworkMode;
+  /** With an allowlist: the domains that may be reached, and where each leads; nobody by default. */
+  readonly hosts?: Readonly<Record<string, string>>;
   readonly memoryMb?: number;
   readonly diskMb?: number;
   readonly processes?: number;
@@ -22,6 +24,9 @@ export function policyFor(wish: PolicyWish): Policy {
   return {
     network: wish.network ?? 'none',
     networkIsDefault: wish.network === undefined,
+    ...(wish.network === 'allowlist'
+      ? { egress: { allowedDomains: Object.keys(wish.hosts ?? {}), hostMap: wish.hosts ?? {} } }
+      : {}),
     limits: {
       timeoutSec: { value: DEFAULTS.timeoutSec, default: true },
       memoryMb: limit('memoryMb'),

@@ -87,7 +87,7 @@ open(os.environ['TMPDIR'] + '/file', 'w').close()`,
       await mustReject(guest.spawn(command), 'SANDBOX_CLOSED', "the driver's spawn");
       await mustReject(guest.readFile('a', 10), 'SANDBOX_CLOSED', "the driver's readFile");
       await mustReject(guest.writeFile('b', Buffer.from('b')), 'SANDBOX_CLOSED', "the driver's writeFile");
-      await mustReject(guest.listFiles('.'), 'SANDBOX_CLOSED', "the driver's listFiles");
+      await mustReject(guest.listFiles('.', 10), 'SANDBOX_CLOSED', "the driver's listFiles");
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type ListenOptions, type Server } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type Box, newNonce } from '../box.ts';
 import type { Clause } from '../clause.ts';
@@ -33,6 +34,17 @@ print(json.dumps({
     'interfaces': [name for _, name in socket.if_nameindex()],
     'route': route(),
 }))`;
+
+const ALLOWED = 'allowed.test';
+
+/** Asks two hosts by the ordinary means. */
+const FETCH = `
+import urllib.error, urllib.request
+def fetch(url):
+    try: return urllib.request.urlopen(url, timeout=10).read().decode()
+    except urllib.error.HTTPError as refusal: return str(refusal.code)
+    except OSError as problem: return type(problem).__name__
+print(json.dumps({'allowed': fetch('http://${ALLOWED}/'), 'other': fetch('http://other.test/')}))`;
 
 interface Surroundings {
   readonly tcp: string;
@@ -71,12 +83,30 @@ export const NETWORK_CLAUSES: readonly Clause[] = [
   },
   {
     id: 'network-allowlist',
-    promise: 'With an allowlist nothing is reached but by the way that checks it.',
+    promise:
+      'With an allowlist an allowed host is reached, another one is not, and nothing but by the way that checks it.',
     claimedBy: ({ network }) => network.includes('allowlist'),
     asks: { network: 'allowlist' },
     async check(context) {
-      const box = await context.open();
+      const server = createHttpServer((_, response) => {
+        response.end(GREETING);
+      });
+      server.listen(0, LOOPBACK);
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      try {
+        const at = `${LOOPBACK}:${port}`;
+        const box = await context.open({ network: 'allowlist', hosts: { [ALLOWED]: at } });
+        const { allowed, other } = await box.ask<{ allowed: string; other: string }>(FETCH);
+        mustEqual(allowed, GREETING, 'what the allowed host says');
+        mustEqual(other, '403', 'what is heard of a host that is not allowed');
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
+      const box = await context.open({ network: 'allowlist' });
       const seen = await besideListeners((args) => lookAround(box, args));
+      mustEqual(seen.interfaces, ['lo'], 'the list of interfaces');
       must(!seen.route, 'there is a route');
       must(seen.tcp !== GREETING, "a listener on the host's 127.0.0.1 is reached");
       must(seen.abstract !== GREETING, "an abstract socket of the host's is reached");

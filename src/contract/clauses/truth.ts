@@ -74,8 +74,8 @@ export const TRUTH_CLAUSES: readonly Clause[] = [
           'import socket\nprint(json.dumps(any(name != "lo" for _, name in socket.if_nameindex())))',
         );
         must(
-          reaches || network === 'none',
-          `with network "${network}", there is no interface but a loopback`,
+          reaches === (network === 'open'),
+          `with network "${network}", there is ${reaches ? 'an' : 'no'} interface besides a loopback`,
         );
         if (!context.hostVisible) continue;
         const seen = await look(box, (pid) => namespaceOf(pid, 'net'));
