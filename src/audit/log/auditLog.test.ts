@@ -1,0 +1,222 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { AuditLog, type AuditLogOptions, type Repair } from './auditLog.ts';
+import { logFiles } from './files.ts';
+import { GENESIS, openLine } from './line.ts';
+import { verifyLog } from './verify.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'audit-test-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (count: number, options: Partial<AuditLogOptions> = {}) => {
+  const log = new AuditLog({ folder, ...options });
+  return Promise.all(Array.from({ length: count }, (_, i) => log.append({ type: 'test', i })));
+};
+
+const lines = (): string[] =>
+  logFiles(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1));
+
+/** Rewrites the only file of the log. */
+function tamper(change: (lines: string[]) => string[]): void {
+  const [name = ''] = logFiles(folder);
+  writeFileSync(
+    join(folder, name),
+    change(lines())
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+}
+
+const flaws = async () => (await verifyLog(folder)).flaws.map(({ kind, seq, line }) => ({ kind, seq, line }));
+
+describe('a log', () => {
+  it('numbers its records, and each holds the hash of the one before', async () => {
+    const places = await write(3);
+    const records = lines().map((line) => openLine(Buffer.from(line)));
+    expect(records.map((record) => record?.seq)).toEqual([1, 2, 3]);
+    expect(records.map((record) => record?.prev)).toEqual([GENESIS, places[0]?.hash, places[1]?.hash]);
+    expect(records.map((record) => record?.['i'])).toEqual([0, 1, 2]);
+    expect(await verifyLog(folder)).toMatchObject({ records: 3, first: 1, last: places[2], flaws: [] });
+  });
+
+  it('goes on where another process has ended, and leaves nothing but the log', async () => {
+    await write(2);
+    await write(2, { fsync: 'always' });
+    expect(await verifyLog(folder)).toMatchObject({ records: 4, flaws: [] });
+    expect(readdirSync(folder)).toEqual(['audit-000000000001.jsonl', 'head.json']);
+    expect(statSync(join(folder, 'head.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('takes turns with others that write, also in one process', async () => {
+    const logs = Array.from({ length: 3 }, () => new AuditLog({ folder }));
+    await Promise.all(
+      Array.from({ length: 60 }, (_, i) => (logs[i % 3] as AuditLog).append({ type: 'test', i })),
+    );
+    expect(await verifyLog(folder)).toMatchObject({ records: 60, flaws: [] });
+  });
+
+  it('continues in another file when one is large', async () => {
+    for (let round = 0; round < 10; round++) await write(5, { maxFileBytes: 1000 });
+    const files = logFiles(folder);
+    expect(files.length).toBeGreaterThan(3);
+    expect(await verifyLog(folder)).toMatchObject({ flaws: [] });
+    rmSync(join(folder, files[1] ?? ''));
+    expect(await flaws()).toMatchObject([{ kind: 'missing', line: 1 }]);
+    // The oldest may be given away.
+    rmSync(join(folder, files[0] ?? ''));
+    expect(await flaws()).toEqual([]);
+  });
+});
+
+describe('tampering', () => {
+  beforeEach(() => write(10));
+
+  it.each<[string, (lines: string[]) => string[], unknown[]]>([
+    [
+      'an edit',
+      (all) => all.with(4, (all[4] ?? '').replace('"i":4', '"i":5')),
+      [{ kind: 'changed', seq: 5, line: 5 }],
+    ],
+    ['a deletion', (all) => all.toSpliced(4, 1), [{ kind: 'missing', seq: 5, line: 5 }]],
+    ['a copy', (all) => all.toSpliced(5, 0, all[4] ?? ''), [{ kind: 'inserted', seq: 5, line: 6 }]],
+    [
+      'a swap',
+      (all) => all.toSpliced(4, 2, all[5] ?? '', all[4] ?? ''),
+      [
+        { kind: 'missing', seq: 5, line: 5 },
+        { kind: 'moved', seq: 5, line: 6 },
+      ],
+    ],
+    ['a cut tail', (all) => all.slice(0, 7), [{ kind: 'cut', seq: 8, line: 8 }]],
+    ['all of it', () => [], [{ kind: 'cut', seq: 1, line: 1 }]],
+    [
+      'a line of something else',
+      (all) => all.toSpliced(5, 0, 'noise'),
+      [
+        { kind: 'changed', seq: 6, line: 6 },
+        { kind: 'inserted', seq: 6, line: 7 },
+      ],
+    ],
+  ])('is found at its place: %s', async (_, change, found) => {
+    tamper(change);
+    expect(await flaws()).toEqual(found);
+  });
+
+  it('is found with a hash of its own, too', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'audit-test-'));
+    const log = new AuditLog({ folder: other });
+    for (let i = 0; i < 10; i++) await log.append({ type: 'test', i: i === 4 ? 'forged' : i });
+    const forged = readFileSync(join(other, 'audit-000000000001.jsonl'), 'utf8').split('\n')[4] ?? '';
+    rmSync(other, { recursive: true });
+    tamper((all) => all.with(4, forged));
+    expect((await flaws()).map(({ seq }) => seq)).toContain(5);
+  });
+});
+
+describe('a writer that was ended in the middle', () => {
+  it.each([1, 40, 200])('leaves what the next one cuts and notes: %i bytes of a record', async (bytes) => {
+    await write(3);
+    const whole = lines()[2] ?? '';
+    const path = join(folder, 'audit-000000000001.jsonl');
+    appendFileSync(path, whole.slice(0, bytes));
+    expect(await flaws()).toEqual([{ kind: 'torn', seq: 4, line: 4 }]);
+    const repairs: Repair[] = [];
+    await write(1, { onRepair: (repair) => repairs.push(repair) });
+    const cut = Math.min(bytes, whole.length);
+    expect(repairs).toEqual([{ type: 'log_repaired', cut_bytes: cut }]);
+    expect(await verifyLog(folder)).toMatchObject({ records: 5, flaws: [] });
+    expect(JSON.parse(lines()[3] ?? '')).toMatchObject({ type: 'log_repaired', cut_bytes: cut });
+  });
+
+  it('leaves a lock that the next one takes away', async () => {
+    await write(1);
+    const holder = await writer('hold');
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    await write(1);
+    expect(await verifyLog(folder)).toMatchObject({ records: 2, flaws: [] });
+    expect(readdirSync(folder).filter((name) => name.startsWith('lock'))).toEqual([]);
+  });
+
+  it('is noticed when it takes records along that were noted', async () => {
+    await write(5);
+    truncateSync(
+      join(folder, 'audit-000000000001.jsonl'),
+      Buffer.byteLength(`${lines().slice(0, 3).join('\n')}\n`),
+    );
+    const repairs: Repair[] = [];
+    await write(1, { onRepair: (repair) => repairs.push(repair) });
+    expect(repairs).toMatchObject([{ cut_bytes: 0, missing: { after: 3, noted: { seq: 5 } } }]);
+  });
+
+  it('harms nothing, however often, while others write', async () => {
+    const written: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const writers = await Promise.all([writer('endless'), writer('endless'), writer('endless')]);
+      await write(20);
+      for (const one of writers) one.kill('SIGKILL');
+      await Promise.all(writers.map((one) => once(one, 'exit')));
+      await write(1);
+      const verdict = await verifyLog(folder);
+      expect(verdict.flaws).toEqual([]);
+      written.push(verdict.records);
+    }
+    expect(written.every((count, i) => count > (written[i - 1] ?? 20))).toBe(true);
+  }, 60_000);
+});
+
+it('writes nothing, and says so, where it cannot', async () => {
+  await write(2);
+  const path = join(folder, 'audit-000000000001.jsonl');
+  const changed = readFileSync(path, 'utf8').replace('"i":1', '"i":9');
+  writeFileSync(path, changed);
+  await expect(write(1)).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  expect(readFileSync(path, 'utf8')).toBe(changed);
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  await expect(new AuditLog({ folder: join(file, 'below') }).append({ type: 'test' })).rejects.toThrow(
+    /cannot be written/,
+  );
+});
+
+/** Another process that writes until it is ended, or that has the lock and keeps it. */
+async function writer(what: 'endless' | 'hold'): Promise<ChildProcess> {
+  const endless = `
+    const log = new AuditLog({ folder: process.argv[1] });
+    for (let i = 0; ; i++) {
+      await Promise.all([log.append({ type: 'other', i }), log.append({ type: 'other', text: 'x'.repeat(3000) })]);
+      if (i === 0) console.log('writes');
+    }`;
+  const hold = `
+    const lock = new FolderLock(process.argv[1], { what: 'The audit log', code: 'AUDIT_UNAVAILABLE' });
+    lock.hold(() => { require('node:fs').writeSync(1, 'holds\\n'); for (;;); });`;
+  const url = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+  const code = `
+    import { createRequire } from 'node:module';
+    import { AuditLog } from ${url('./auditLog.ts')};
+    import { FolderLock } from ${url('../../files/folderLock.ts')};
+    const require = createRequire(import.meta.url);
+    ${{ endless, hold }[what]}`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child;
+}
