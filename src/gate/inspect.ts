@@ -23,11 +23,11 @@ export async function inspectImports(
   }
   switch (language) {
     case 'python': {
-      const { inspectPython } = await import('./python.ts');
+      const { inspectPython } = await import('./python/imports.ts');
       return inspectPython(code, blocked);
     }
     case 'javascript': {
-      const { inspectJavaScript } = await import('./javascript.ts');
+      const { inspectJavaScript } = await import('./javascript/imports.ts');
       return inspectJavaScript(code, blocked);
     }
     case 'shell':

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inspectPython } from './python.ts';
+import { inspectPython } from './imports.ts';
 
 const BLOCKED = new Set(['os', 'subprocess', 'a.b']);
 

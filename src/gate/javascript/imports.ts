@@ -1,7 +1,8 @@
-import { type AnyNode, type Node, parse } from 'acorn';
-import { Aliases, type Meanings, NO_MEANINGS } from './aliases.ts';
-import type { Inspection } from './inspection.ts';
-import { NOT_PARSED, report, type Sighting } from './report.ts';
+import type { AnyNode, Node } from 'acorn';
+import { Aliases, type Meanings, NO_MEANINGS } from '../aliases.ts';
+import type { Inspection } from '../inspection.ts';
+import { NOT_PARSED, report, type Sighting } from '../report.ts';
+import { allNodes, lineOf, moduleName, parseProgram } from './syntax.ts';
 
 /** Looks for blocked imports and risky calls, in an ES module as in a script of any kind. */
 export function inspectJavaScript(code: string, blocked: ReadonlySet<string>): Inspection {
@@ -32,52 +33,6 @@ interface Scope {
 /** `const c = b` may stand before `b = a`; longer chains in the wrong order are not followed. */
 const ALIAS_ROUNDS = 3;
 const MAX_DEPTH = 64;
-
-function parseProgram(code: string): AnyNode | null {
-  for (const sourceType of ['module', 'script', 'commonjs'] as const) {
-    try {
-      return parse(code, {
-        sourceType,
-        ecmaVersion: 'latest',
-        locations: true,
-        allowHashBang: true,
-        // acorn does not let this be combined with `commonjs`, where it holds anyway.
-        ...(sourceType === 'commonjs' ? {} : { allowReturnOutsideFunction: true }),
-        allowAwaitOutsideFunction: sourceType !== 'commonjs',
-      });
-    } catch (error) {
-      // RangeError: nested too deeply for the stack.
-      if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-    }
-  }
-  return null;
-}
-
-/** All nodes in the order of the source; a loop, since a tree may be deeper than the stack. */
-function allNodes(root: AnyNode): AnyNode[] {
-  const nodes: AnyNode[] = [];
-  const waiting: AnyNode[] = [root];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    nodes.push(node);
-    // Not spread: a list may be longer than a call's arguments can be.
-    for (const child of childrenOf(node).reverse()) waiting.push(child);
-  }
-  return nodes.sort((a, b) => a.start - b.start);
-}
-
-function childrenOf(node: AnyNode): AnyNode[] {
-  const children: AnyNode[] = [];
-  for (const value of Object.values(node) as unknown[]) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (isNode(child)) children.push(child);
-    }
-  }
-  return children;
-}
-
-function isNode(value: unknown): value is AnyNode {
-  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
-}
 
 interface Binding {
   readonly name: string;
@@ -243,10 +198,6 @@ function dangerous(name: string, node: Node): Sighting[] {
   return why === undefined ? [] : [{ kind: 'call', name, why, line: lineOf(node) }];
 }
 
-function lineOf(node: Node): number {
-  return node.loc?.start.line ?? 1;
-}
-
 function nameOfKey(key: AnyNode, computed: boolean): string | null {
   return key.type === 'Identifier' && !computed ? key.name : literalOf(key);
 }
@@ -254,10 +205,6 @@ function nameOfKey(key: AnyNode, computed: boolean): string | null {
 function moduleOf(node: AnyNode | undefined): string | null {
   const text = node === undefined ? null : literalOf(node);
   return text === null ? null : moduleName(text);
-}
-
-function moduleName(text: string): string {
-  return text.startsWith('node:') ? text.slice('node:'.length) : text;
 }
 
 /** The text of an expression that is plainly one string. */

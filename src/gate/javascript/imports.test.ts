@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inspectJavaScript } from './javascript.ts';
+import { inspectJavaScript } from './imports.ts';
 
 const BLOCKED = new Set(['fs', 'child_process']);
 

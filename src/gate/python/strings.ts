@@ -7,9 +7,11 @@ export function literalOf(node: SyntaxNode | null, source: string, depth = 0): s
   if (node === null || depth > MAX_DEPTH) return null;
   switch (node.type.name) {
     case 'String':
-      return textOf(source.slice(node.from, node.to));
+      return textOfLiteral(source.slice(node.from, node.to));
     case 'FormatString':
-      return node.getChild('FormatReplacement') === null ? textOf(source.slice(node.from, node.to)) : null;
+      return node.getChild('FormatReplacement') === null
+        ? textOfLiteral(source.slice(node.from, node.to))
+        : null;
     case 'ContinuedString':
       return joined([...node.getChildren('String'), ...node.getChildren('FormatString')], source, depth);
     case 'ParenthesizedExpression':
@@ -30,11 +32,19 @@ function joined(nodes: readonly (SyntaxNode | null)[], source: string, depth: nu
   return texts.includes(null) ? null : texts.join('');
 }
 
-/** The value of one literal, quotes and prefix included, as `ast.literal_eval` gives it. */
-function textOf(literal: string): string | null {
+/** The value of one literal, quotes and prefix included, as `ast.literal_eval` gives it; null for bytes. */
+function textOfLiteral(literal: string): string | null {
+  return delimitersOf(literal).prefix.includes('b') ? null : textOf(literal);
+}
+
+/** The same, where bytes are a text of one character each. */
+export function textOf(literal: string): string {
   const { prefix, quote } = delimitersOf(literal);
-  if (prefix.includes('b')) return null;
-  const body = literal.slice(prefix.length + quote.length, literal.length - quote.length);
+  return bodyOf(literal.slice(prefix.length + quote.length, literal.length - quote.length), prefix);
+}
+
+/** What stands between the quotes, or between two replacements of a format string. */
+export function bodyOf(body: string, prefix: string): string {
   const text = prefix.includes('f') ? body.replaceAll('{{', '{').replaceAll('}}', '}') : body;
   return prefix.includes('r') ? text : unescaped(text);
 }

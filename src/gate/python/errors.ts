@@ -1,5 +1,5 @@
 import type { Tree } from '@lezer/common';
-import { delimitersOf } from './pythonStrings.ts';
+import { delimitersOf } from './strings.ts';
 
 /**
  * Whether the code breaks a rule that every version of Python keeps, past and to come as far as one can tell:

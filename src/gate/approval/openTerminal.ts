@@ -1,0 +1,54 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { ReadStream, WriteStream } from 'node:tty';
+
+/** A way to and from a person's screen. */
+export interface Terminal {
+  readonly input: Readable & { setRawMode?(isRaw: boolean): unknown };
+  readonly output: Writable;
+  readonly columns?: number;
+  /** Gives back whatever the streams do not close themselves. */
+  close?(): void;
+}
+
+/**
+ * The terminal that this process is controlled from, whatever its own streams are. One stream for both ways, which is
+ * never waited for: a `WriteStream` would stop the whole process while nobody reads.
+ */
+export function openTerminal(path = '/dev/tty'): Terminal {
+  const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
+  try {
+    const stream = new ReadStream(descriptor);
+    const close = () => {
+      stream.destroy();
+      closeIfOpen(descriptor);
+    };
+    return { input: stream, output: stream, columns: columnsOf(path), close };
+  } catch (error) {
+    closeIfOpen(descriptor);
+    throw error;
+  }
+}
+
+/** Only a stream for writing knows. */
+function columnsOf(path: string): number {
+  const descriptor = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
+  try {
+    const stream = new WriteStream(descriptor);
+    const { columns } = stream;
+    stream.destroy();
+    return columns;
+  } finally {
+    closeIfOpen(descriptor);
+  }
+}
+
+/** A stream opens the terminal anew where it can, and closes only its own descriptor. */
+function closeIfOpen(descriptor: number): void {
+  try {
+    closeSync(descriptor);
+  } catch (error) {
+    // EBADF: the stream had no descriptor of its own and has closed this one.
+    if ((error as NodeJS.ErrnoException).code !== 'EBADF') throw error;
+  }
+}

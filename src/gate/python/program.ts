@@ -1,0 +1,386 @@
+/** Walks a Python program once for all that gives names a meaning and all that is called. */
+import type { SyntaxNode, Tree } from '@lezer/common';
+import {
+  type Binding,
+  type Block,
+  type CallSite,
+  EACH,
+  type LoopKind,
+  newScope,
+  type OwnFunction,
+  type Program,
+  type Scope,
+  type Shape,
+  type Step,
+} from '../reading/shapes.ts';
+import { NOTHING, named, type Value } from '../reading/values.ts';
+import { canonical } from './names.ts';
+import { argumentsOf, callShape, loopsOf, meaningful, pythonShape, targetsOf } from './shapes.ts';
+import { assignmentsOf, importsOf, lineFinder, nameOf } from './statements.ts';
+
+export interface PythonProgram extends Program<SyntaxNode> {
+  readonly shapeOf: (node: SyntaxNode) => Shape<SyntaxNode>;
+}
+
+export function readPython(source: string, tree: Tree): PythonProgram {
+  const walk = new Walk(source);
+  tree.iterate({
+    enter: (at) => (ENTERED.has(at.type.name) ? walk.enter(at.node) : undefined),
+    leave: (at) => (at.type.name in LEFT ? walk.leave(at.type.name) : undefined),
+  });
+  return walk;
+}
+
+/** Of which it is not known when it runs. */
+const OUTSIDE: Block = { parent: null, isLoop: true };
+
+const LEFT: Readonly<Record<string, 'function' | 'class' | 'loop' | 'branch'>> = {
+  FunctionDefinition: 'function',
+  LambdaExpression: 'function',
+  ClassDefinition: 'class',
+  WhileStatement: 'loop',
+  ForStatement: 'loop',
+  IfStatement: 'branch',
+  TryStatement: 'branch',
+  MatchStatement: 'branch',
+};
+
+const ENTERED: ReadonlySet<string> = new Set([
+  ...Object.keys(LEFT),
+  ...['ImportStatement', 'AssignStatement', 'NamedExpression', 'UpdateStatement', 'WithStatement'],
+  ...['ArrayComprehensionExpression', 'ComprehensionExpression', 'SetComprehensionExpression'],
+  ...['DictionaryComprehensionExpression', 'ArgList', 'ReturnStatement', 'ScopeStatement'],
+  ...[
+    'BinaryExpression',
+    'CallExpression',
+    'Decorator',
+    'BreakStatement',
+    'RaiseStatement',
+    'YieldExpression',
+    'YieldStatement',
+    'AwaitExpression',
+  ],
+]);
+
+const REPEATED: ReadonlySet<string> = new Set(['String', 'ArrayExpression', 'ParenthesizedExpression']);
+
+/** Calls that end a loop's round when somebody else wants it. */
+const WAITS: ReadonlySet<string> = new Set([
+  ...['sleep', 'accept', 'recv', 'input', 'get', 'wait', 'join', 'read', 'readline', 'exit', 'poll'],
+]);
+
+class Walk implements PythonProgram {
+  readonly events: (Binding<SyntaxNode> | CallSite<SyntaxNode>)[] = [];
+  readonly functions: OwnFunction<SyntaxNode>[] = [];
+  readonly starred: string[] = [];
+  readonly root = newScope(null);
+  readonly #source: string;
+  readonly #lineAt: (position: number) => number;
+  readonly #indices = new Map<string, number>();
+  #scopes: Scope[] = [this.root];
+  #owners: (number | null)[] = [null];
+  #loops: LoopKind[][] = [[]];
+  readonly #blocks: Block[] = [{ parent: null, isLoop: false }];
+  /** Whether the innermost of functions and classes is a class. */
+  #inClass: boolean[] = [false];
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#lineAt = lineFinder(source);
+  }
+
+  readonly shapeOf = (node: SyntaxNode): Shape<SyntaxNode> =>
+    pythonShape(node, this.#source, (found) => this.#indexOf(found));
+
+  enter(node: SyntaxNode): void {
+    switch (node.type.name) {
+      case 'ImportStatement':
+        this.#import(node);
+        return;
+      case 'AssignStatement':
+      case 'NamedExpression':
+        this.#assign(node);
+        return;
+      case 'UpdateStatement': {
+        const [target, operator, value] = meaningful(node);
+        if (target === undefined || value === undefined) return;
+        const isAdded = this.#text(operator) === '+=';
+        for (const { name } of targetsOf([target], this.#source)) this.#bind(name, value, [], isAdded);
+        return;
+      }
+      case 'WithStatement':
+        this.#with(meaningful(node));
+        return;
+      case 'ForStatement':
+        this.#iterate(meaningful(node));
+        this.#enterBlock(true);
+        this.#loops.at(-1)?.push({ isEndless: false, hasExit: false });
+        return;
+      case 'WhileStatement': {
+        const condition = node.firstChild?.nextSibling;
+        const isEndless = /^(True|[1-9]\d*)$/.test(this.#text(condition).replace(/[()\s]/g, ''));
+        this.#enterBlock(true);
+        this.#loops.at(-1)?.push({ isEndless, hasExit: false });
+        return;
+      }
+      case 'IfStatement':
+      case 'TryStatement':
+      case 'MatchStatement':
+        this.#enterBlock(false);
+        return;
+      case 'FunctionDefinition':
+      case 'LambdaExpression':
+        this.#function(node);
+        return;
+      case 'ClassDefinition':
+        this.#class(node);
+        return;
+      case 'ReturnStatement':
+        this.#return(node);
+        return;
+      case 'ScopeStatement':
+        for (const name of node.getChildren('VariableName'))
+          this.#scopes.at(-1)?.declared.delete(this.#text(name));
+        return;
+      case 'CallExpression':
+        this.#call(node);
+        return;
+      case 'BinaryExpression':
+        this.#multiply(node);
+        return;
+      case 'Decorator':
+        this.#decorator(node);
+        return;
+      case 'BreakStatement':
+      case 'RaiseStatement':
+      case 'YieldExpression':
+      case 'YieldStatement':
+      case 'AwaitExpression':
+        this.#exit();
+        return;
+      default:
+        this.#iterate(meaningful(node));
+    }
+  }
+
+  leave(type: string): void {
+    switch (LEFT[type]) {
+      case 'function':
+        this.#scopes.pop();
+        this.#blocks.pop();
+        this.#owners.pop();
+        this.#loops.pop();
+        this.#inClass.pop();
+        return;
+      case 'class':
+        this.#inClass.pop();
+        return;
+      case 'loop':
+        this.#loops.at(-1)?.pop();
+        this.#blocks.pop();
+        return;
+      case 'branch':
+        this.#blocks.pop();
+        return;
+      case undefined:
+    }
+  }
+
+  get #block(): Block {
+    return this.#blocks.at(-1) ?? OUTSIDE;
+  }
+
+  #enterBlock(isLoop: boolean): void {
+    this.#blocks.push({ parent: this.#block, isLoop });
+  }
+
+  get #scope(): Scope {
+    return this.#scopes.at(-1) ?? this.root;
+  }
+
+  #text(node: SyntaxNode | null | undefined): string {
+    return node ? this.#source.slice(node.from, node.to) : '';
+  }
+
+  #bind(name: string, value: SyntaxNode | Value, path: readonly Step[], isAdded = false): void {
+    const isAttribute = name.startsWith('.');
+    const scope = this.#scope;
+    // What a class holds is reached as an attribute.
+    if (this.#inClass.at(-1) && !isAttribute) this.#bind(`.${name}`, value, path, isAdded);
+    if (!isAdded && !isAttribute) scope.declared.add(name);
+    this.events.push({ kind: 'binding', scope, block: this.#block, name, value, path, isAdded });
+  }
+
+  #import(node: SyntaxNode): void {
+    for (const { boundTo, meaning } of importsOf(node, this.#source)) {
+      if (boundTo === null) this.starred.push(meaning);
+      else this.#bind(boundTo, named([canonical(meaning)]), []);
+    }
+  }
+
+  #assign(node: SyntaxNode): void {
+    const sides: SyntaxNode[][] = [[]];
+    for (const child of meaningful(node)) {
+      if (child.type.name === 'AssignOp') sides.push([]);
+      else if (child.type.name !== 'TypeDef') sides.at(-1)?.push(child);
+    }
+    const values = sides.pop() ?? [];
+    const [value] = values;
+    if (value === undefined) return;
+    if (values.length > 1) {
+      for (const { name, value: one } of assignmentsOf(node, this.#source)) this.#bind(name, one, []);
+      return;
+    }
+    for (const side of sides) {
+      for (const { name, path } of targetsOf(side, this.#source)) this.#bind(name, value, path);
+    }
+  }
+
+  #with(children: readonly SyntaxNode[]): void {
+    for (const [i, child] of children.entries()) {
+      const [value, target] = [children[i - 1], children[i + 1]];
+      if (child.type.name !== 'as' || value === undefined || target === undefined) continue;
+      const given = value.type.name === 'ParenthesizedExpression' ? meaningful(value)[1] : value;
+      // The grammar takes a list of several between brackets for a single expression.
+      const isOpened = (value.type.name === '(' ? undefined : given) ?? value;
+      for (const { name, path } of targetsOf([target], this.#source)) this.#bind(name, isOpened, path);
+    }
+  }
+
+  #iterate(children: readonly SyntaxNode[]): void {
+    for (const { targets, over } of loopsOf(children, this.#source)) {
+      for (const { name, path } of targets) this.#bind(name, over, [EACH, ...path]);
+    }
+  }
+
+  #indexOf(node: SyntaxNode): number {
+    const key = `${node.from} ${node.to}`;
+    const known = this.#indices.get(key);
+    if (known !== undefined) return known;
+    const index = this.#indices.size;
+    this.#indices.set(key, index);
+    return index;
+  }
+
+  #function(node: SyntaxNode): void {
+    const index = this.#indexOf(node);
+    const name = node.type.name === 'FunctionDefinition' ? node.getChild('VariableName') : null;
+    const isMethod = this.#inClass.at(-1) === true;
+    if (name !== null) this.#bindFunction(nameOf(name, this.#source), index, isMethod);
+    const scope = newScope(this.#scope);
+    const parameters = this.#parametersOf(node, scope);
+    const isBound = isMethod && !this.#isStatic(node);
+    this.functions[index] = {
+      ...{ scope, returns: [], isMethod },
+      parameters: isBound ? parameters.slice(1) : parameters,
+    };
+    this.#scopes.push(scope);
+    this.#blocks.push({ parent: null, isLoop: false });
+    this.#owners.push(index);
+    this.#loops.push([]);
+    this.#inClass.push(false);
+    if (node.type.name === 'LambdaExpression' && node.lastChild !== null)
+      this.functions[index]?.returns.push(node.lastChild);
+  }
+
+  #bindFunction(name: string, index: number, isMethod: boolean): void {
+    const value: Value = { ...NOTHING, functions: [index], isOpen: false };
+    const scope = isMethod ? this.root : this.#scope;
+    const own = isMethod ? `.${name}` : name;
+    scope.declared.add(own);
+    this.events.push({
+      kind: 'binding',
+      scope,
+      block: this.#block,
+      name: own,
+      value,
+      path: [],
+      isAdded: false,
+    });
+  }
+
+  #isStatic(node: SyntaxNode): boolean {
+    return (node.parent?.getChildren('Decorator') ?? []).some((one) => /staticmethod/.test(this.#text(one)));
+  }
+
+  #parametersOf(node: SyntaxNode, scope: Scope): { name: string; isRest: boolean }[] {
+    const list = node.getChild('ParamList');
+    if (list === null) return [];
+    const parameters: { name: string; isRest: boolean }[] = [];
+    let isRest = false;
+    const children = meaningful(list).filter(({ type }) => type.name !== 'TypeDef');
+    for (const [i, child] of children.entries()) {
+      if (child.type.name === '*') isRest = true;
+      if (child.type.name === ',') isRest = false;
+      if (child.type.name !== 'VariableName' || children[i - 1]?.type.name === 'AssignOp') continue;
+      const name = nameOf(child, this.#source);
+      scope.declared.add(name);
+      parameters.push({ name, isRest });
+      const value = children[i + 1]?.type.name === 'AssignOp' ? children[i + 2] : undefined;
+      if (value !== undefined)
+        this.events.push({ kind: 'binding', scope, block: OUTSIDE, name, value, path: [], isAdded: false });
+    }
+    return parameters;
+  }
+
+  #class(node: SyntaxNode): void {
+    const name = node.getChild('VariableName');
+    const body = node.getChild('Body');
+    const methods = (body?.getChildren('FunctionDefinition') ?? []).filter(
+      (method) => this.#text(method.getChild('VariableName')) === '__init__',
+    );
+    if (name !== null) {
+      const functions = methods.map((method) => this.#indexOf(method));
+      this.#bind(nameOf(name, this.#source), { ...NOTHING, functions, isOpen: false }, []);
+    }
+    this.#inClass.push(true);
+  }
+
+  #return(node: SyntaxNode): void {
+    this.#exit();
+    const value = node.firstChild?.nextSibling;
+    const owner = this.#owners.at(-1);
+    if (value && owner !== null && owner !== undefined) this.functions[owner]?.returns.push(value);
+  }
+
+  #exit(): void {
+    for (const loop of this.#loops.at(-1) ?? []) loop.hasExit = true;
+  }
+
+  #call(node: SyntaxNode): void {
+    const shape = callShape(node, this.#source);
+    if (shape.kind !== 'call') return;
+    const named = shape.callee.lastChild ?? shape.callee;
+    if (WAITS.has(this.#text(named))) this.#exit();
+    this.#happen(shape, node);
+  }
+
+  /** A text or a list, repeated: as large as a call can make it. */
+  #multiply(node: SyntaxNode): void {
+    const [left, operator, right] = meaningful(node);
+    if (left === undefined || right === undefined || this.#text(operator) !== '*' || operator === undefined)
+      return;
+    if (![left, right].some(({ type }) => REPEATED.has(type.name))) return;
+    const args = [{ node: left }, { node: right }];
+    this.#happen({ kind: 'call', callee: operator, args, isNew: false }, node);
+  }
+
+  #happen(shape: CallSite<SyntaxNode>['shape'], node: SyntaxNode): void {
+    const loops = this.#loops.at(-1) ?? [];
+    const loop = loops.find(({ isEndless }) => isEndless) ?? loops.at(-1) ?? null;
+    const block = this.#block;
+    this.events.push({ kind: 'call', scope: this.#scope, block, shape, line: this.#lineAt(node.from), loop });
+  }
+
+  /** A decorator is called with what it decorates, and a call of its own before that. */
+  #decorator(node: SyntaxNode): void {
+    const list = node.getChild('ArgList');
+    const names = node.getChildren('VariableName');
+    const callee = names[0];
+    if (callee === undefined) return;
+    const isPlain = names.length === 1;
+    if (!isPlain) return;
+    const args = list === null ? [] : argumentsOf(meaningful(list).slice(1), this.#source);
+    this.#happen({ kind: 'call', callee, args, isNew: false }, node);
+  }
+}
