@@ -3,9 +3,10 @@
 import { defineConfig } from 'rolldown';
 
 export default defineConfig({
-  input: { main: 'src/cli/main.ts' },
+  input: { main: 'src/cli/main.ts', sandboxHost: 'src/cli/sandboxHost/main.ts' },
   platform: 'node',
-  external: (id) => !/^[./]/.test(id),
+  // What the compiler itself brings along for newer syntax is no package of ours.
+  external: (id) => !/^[./]|^@oxc-project\/runtime\//.test(id),
   transform: { target: 'node20.19' },
   output: {
     dir: 'dist/cli',

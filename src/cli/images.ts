@@ -1,7 +1,7 @@
 import { loadSettings } from '../config/index.ts';
 import { type BuiltImage, buildImage } from '../operations/buildImage.ts';
 import type { BuildLine } from '../runtimes/docker/buildLog.ts';
-import { cancelOnSignals } from './cancel.ts';
+import { cancellable } from './cancel.ts';
 import { forTerminal } from './terminal.ts';
 
 export interface BuildFlags {
@@ -17,36 +17,31 @@ export interface BuildFlags {
 /** Builds the image of the runtime `docker`; resolves to the exit status. */
 export async function buildImages({ packages, json = false, config, ...flags }: BuildFlags): Promise<number> {
   const loaded = await loadSettings(config === undefined ? {} : { configFile: config, overrideKind: 'flag' });
-  const cancel = cancelOnSignals();
   const progress = process.stderr.isTTY ? new TerminalProgress() : new PlainProgress();
-  try {
-    const image = await buildImage({
-      loaded,
-      ...flags,
-      ...(packages === undefined ? {} : { packages: { python: splitPackages(packages) } }),
-      onLine: (line) => progress.show(line),
-      signal: cancel.signal,
-    });
-    progress.end();
-    process.stdout.write(`${json ? JSON.stringify(asJson(image)) : describe(image)}\n`);
-    return 0;
-  } catch (error) {
-    progress.end();
-    if (!cancel.signal.aborted) {
-      progress.explain();
+  return cancellable(async (signal) => {
+    try {
+      const image = await buildImage({
+        loaded,
+        ...flags,
+        ...(packages === undefined ? {} : { packages: { python: splitPackages(packages) } }),
+        onLine: (line) => progress.show(line),
+        signal,
+      });
+      progress.end();
+      process.stdout.write(`${json ? JSON.stringify(asJson(image)) : describe(image)}\n`);
+      return 0;
+    } catch (error) {
+      progress.end();
+      if (!signal.aborted) progress.explain();
       throw error;
     }
-    process.stderr.write('glovebox: cancelled\n');
-    return 130;
-  } finally {
-    cancel.dispose();
-  }
+  });
 }
 
-/** Commas between packages; those between the extras of one are its own. */
+/** Commas between packages; those between the extras or the versions of one are its own. */
 function splitPackages(list: string): string[] {
   return list
-    .split(/,(?![^[\]]*\])/)
+    .split(/,(?![^[\]]*\]|\s*[<>=!~])/)
     .map((name) => name.trim())
     .filter((name) => name !== '');
 }

@@ -7,7 +7,7 @@ import { cannotWrite, FAILED, NO_READER, printError } from './failure.ts';
 /** Options that are given again and again. */
 const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
 
-function buildProgram(): Command {
+async function buildProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('glovebox')
     .description('Runs code in a sealed case and says honestly what happened.')
     .version(packageVersion(), '-V, --version')
@@ -60,6 +60,23 @@ Examples:
       const { run } = await import('./run.ts');
       process.exitCode = await run(file, args, options);
     });
+
+  const sandbox = program
+    .command('sandbox')
+    .description('sandboxes that live on from one command to the next');
+  // They are many, and only whoever names them needs them.
+  if (argv[2] === 'sandbox' || argv[2] === 'help')
+    (await import('./sandbox/commands.ts')).addSandboxCommands(sandbox);
+
+  const audit = program.command('audit').description('look at what was recorded, and prove it');
+  if (argv[2] === 'audit' || argv[2] === 'help')
+    (await import('./audit/commands.ts')).addAuditCommands(audit);
+
+  const approvals = program
+    .command('approvals')
+    .description('answer what waits for a person, and take back what was granted');
+  if (argv[2] === 'approvals' || argv[2] === 'help')
+    (await import('./approvals/commands.ts')).addApprovalsCommands(approvals);
 
   program
     .command('doctor')
@@ -115,6 +132,30 @@ Examples:
       process.exitCode = await explainConfig(key, options);
     });
 
+  config
+    .command('trust')
+    .description("look at a project's glovebox.yaml and let it count like your own settings")
+    .argument('[file]', 'the glovebox.yaml; the one of this folder otherwise')
+    .option('--list', 'print what is trusted, and whether it is still what was trusted')
+    .option('--remove', 'trust it no more')
+    .option('--json', 'with --list: print JSON')
+    .addHelpText(
+      'after',
+      `
+Shows the whole file and what it would change, and asks on the terminal; no flag answers for a person.
+Exit status: 0 when it is trusted, 126 when the answer was not yes, 125 when nobody could be asked.
+
+Examples:
+  glovebox config trust
+  glovebox config trust ../other/glovebox.yaml
+  glovebox config trust --list
+  glovebox config trust --remove`,
+    )
+    .action(async (file, options) => {
+      const { trustConfig } = await import('./trustConfig.ts');
+      process.exitCode = await trustConfig(file, options);
+    });
+
   program
     .command('prune')
     .description('remove what crashed processes of ours left behind, and nothing else')
@@ -130,7 +171,7 @@ Examples:
 
 async function main(argv: string[]): Promise<void> {
   try {
-    await buildProgram().parseAsync(argv);
+    await (await buildProgram(argv)).parseAsync(argv);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return;
     process.exitCode = FAILED;

@@ -1,6 +1,9 @@
 import { loadSettings } from '../config/index.ts';
 import { runtimeOptions } from '../operations/context.ts';
 import { loadRuntime, RUNTIME_NAMES } from '../runtimes/registry.ts';
+import { folder } from './sandbox/here.ts';
+import { sweepFolder } from './sandboxHost/addresses.ts';
+import { isHostFolder } from './sandboxHost/folder.ts';
 
 /** Removes what crashed processes of ours left behind; resolves to the exit status. */
 export async function prune(flags: { readonly json?: boolean }): Promise<number> {
@@ -13,6 +16,12 @@ export async function prune(flags: { readonly json?: boolean }): Promise<number>
     } catch (error) {
       failures.push(error);
     }
+  }
+  try {
+    // Of a background process that was killed, its socket and its log.
+    removed['background'] = isHostFolder(folder()) ? await sweepFolder(folder()) : 0;
+  } catch (error) {
+    failures.push(error);
   }
   // One that cannot be swept must not keep the others from it; it is told when they are done.
   if (failures.length > 0) throw failures[0];

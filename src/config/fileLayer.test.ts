@@ -13,6 +13,11 @@ const NAMES: Readonly<Record<string, [yaml: string, key: SettingKey, value: unkn
   runtime: ['runtime: runsc', 'type', 'gvisor'],
   timeout_sec: ['timeout_sec: 2.5', 'timeoutSec', 2.5],
   'limits.max_execution_time': ['limits: {max_execution_time: 5}', 'timeoutSec', 5],
+  lifetime_sec: ['lifetime_sec: 60', 'lifetimeSec', 60],
+  idle_timeout_sec: ['idle_timeout_sec: 60', 'idleTimeoutSec', 60],
+  kept_output_mb: ['kept_output_mb: 1', 'keptOutputMb', 1],
+  packages_enabled: ['packages_enabled: false', 'packagesEnabled', false],
+  max_sandboxes: ['max_sandboxes: 2', 'maxSandboxes', 2],
   max_timeout_sec: ['max_timeout_sec: 60', 'maxTimeoutSec', 60],
   max_output_kb: ['max_output_kb: 20', 'maxOutputKb', 20],
   'limits.max_output_bytes': ['limits: {max_output_bytes: 1536}', 'maxOutputKb', 1.5],
@@ -23,6 +28,14 @@ const NAMES: Readonly<Record<string, [yaml: string, key: SettingKey, value: unkn
   blocked_imports: ['blocked_imports: [os, "python:re"]', 'blockedImports', ['os', 'python:re']],
   store_code: ['store_code: never', 'storeCode', 'never'],
   artifacts_dir: ['artifacts_dir: ./kept', 'artifactsDir', '/home/u/kept'],
+  audit: ['audit: on', 'audit', 'on'],
+  audit_dir: ['audit_dir: ./log', 'auditDir', '/home/u/log'],
+  audit_fsync: ['audit_fsync: never', 'auditFsync', 'never'],
+  audit_max_file_mb: ['audit_max_file_mb: 8', 'auditMaxFileMb', 8],
+  gate: ['gate: ask-on-danger', 'gate', 'ask-on-danger'],
+  'hitl.enabled': ['hitl: {enabled: true}', 'gate', 'strict'],
+  'hitl.auto_approve_low_risk': ['hitl: {auto_approve_low_risk: false}', 'autoApproveLowRisk', false],
+  'hitl.rules': ['hitl: {rules: [{id: a}]}', 'gateRules', [{ id: 'a' }]],
   supported_languages: ['supported_languages: [python]', 'supportedLanguages', ['python']],
   memory_mb: ['memory_mb: 64', 'memoryMb', 64],
   'limits.max_memory_mb': ['limits: {max_memory_mb: 64}', 'memoryMb', 64],
@@ -31,6 +44,27 @@ const NAMES: Readonly<Record<string, [yaml: string, key: SettingKey, value: unkn
   max_processes: ['max_processes: 8', 'maxProcesses', 8],
   cpu_limit: ['cpu_limit: 0.5', 'cpuLimit', 0.5],
   'limits.max_cpu_cores': ['limits: {max_cpu_cores: 2}', 'cpuLimit', 2],
+  'network.enabled_by_default': ['network: {enabled_by_default: true}', 'networkEnabled', true],
+  'network.allowed_domains': [
+    'network: {allowed_domains: [a.example, "*.b.example:8443"]}',
+    'allowedDomains',
+    ['a.example', '*.b.example:8443'],
+  ],
+  'network.host_map': [
+    'network: {host_map: {a.test: "127.0.0.1:80"}}',
+    'hostMap',
+    { 'a.test': '127.0.0.1:80' },
+  ],
+  'network.allowed_registries.pypi': [
+    'network: {allowed_registries: {pypi: "https://index.example/simple"}}',
+    'pypiRegistries',
+    ['https://index.example/simple'],
+  ],
+  'network.allowed_registries.npm': [
+    'network: {allowed_registries: {npm: ["https://npm.example/"]}}',
+    'npmRegistries',
+    ['https://npm.example/'],
+  ],
   python: ['python: python3.11', 'python', 'python3.11'],
   node: ['node: bin/node', 'node', '/home/u/bin/node'],
   bash: ['bash: /bin/bash', 'bash', '/bin/bash'],
@@ -96,7 +130,8 @@ describe('fileLayer', () => {
     '# nothing',
     'security: {}',
     'security: {sandbox: {}}',
-    sandbox('network: {enabled_by_default: false, allowed_domains: []}'),
+    sandbox('network: {}'),
+    sandbox('network: {allowed_registries: {}}'),
     sandbox('limits: {}'),
     sandbox('languages: {python: {}}'),
     sandbox('hitl: {}'),
@@ -144,6 +179,17 @@ describe('a file is refused for', () => {
     ['languages: {python: {default_packages: [--pre]}}', 'languages.python.default_packages', '["--pre"]'],
     ['network: {enabled_by_default: 1}', 'network.enabled_by_default', '1'],
     ['network: {allowed_domains: a.example}', 'network.allowed_domains', '"a.example"'],
+    ['network: {allowed_domains: ["*"]}', 'network.allowed_domains', '["*"]'],
+    ['network: {allowed_domains: ["https://a.example"]}', 'network.allowed_domains', '["https://a.example"]'],
+    ['network: {allowed_domains: [127.0.0.1]}', 'network.allowed_domains', '["127.0.0.1"]'],
+    ['network: {host_map: {a.test: localhost}}', 'network.host_map', '{"a.test":"localhost"}'],
+    ['network: {host_map: {a.test: 80}}', 'network.host_map', '{"a.test":80}'],
+    ['network: {host_map: [a.test]}', 'network.host_map', '["a.test"]'],
+    [
+      'network: {allowed_registries: {npm: "https://user:secret@npm.example/"}}',
+      'network.allowed_registries.npm',
+      '"https://user:secret@npm.example/"',
+    ],
   ])('a value that is not usable: %s', (yaml, key, value) => {
     const error = refusal(sandbox(yaml));
     expect(error.message).toMatch(/^\/home\/u\/config\.yaml: .+; it must be .+\.$/);
@@ -199,22 +245,6 @@ describe('a file is refused for', () => {
     expect(error.message).toMatch(/" is no key that is known there\.$/);
     expect(error.hint).toMatch(/^Remove it; the keys that are known there: .+\.$/);
     expect(({} as { enabled?: unknown }).enabled).toBeUndefined();
-  });
-
-  it.each([
-    ['network: {enabled_by_default: true}', 'network.enabled_by_default'],
-    ['network: {allowed_domains: [a.example]}', 'network.allowed_domains'],
-    ['network: {host_map: {a: "127.0.0.1:80"}}', 'network.host_map'],
-    ['network: {allowed_registries: {pypi: []}}', 'network.allowed_registries'],
-    ['hitl: {enabled: true}', 'hitl.enabled'],
-    ['hitl: {auto_approve_low_risk: true}', 'hitl.auto_approve_low_risk'],
-    ['hitl: {rules: []}', 'hitl.rules'],
-    ['audit_dir: /a', 'audit_dir'],
-  ])('a feature that this version does not have: %s', (yaml, key) => {
-    const error = refusal(sandbox(yaml));
-    expect(error.message).toContain(`/home/u/config.yaml: ${key} is `);
-    expect(error.message).toContain('which is not supported in this version.');
-    expect(error.hint).toBe(`Remove ${key}.`);
   });
 
   it.each(

@@ -41,13 +41,10 @@ function readMapping(values: Mapping, prefix: string, file: ConfigurationFile): 
     const meaning = part.includes('.') ? undefined : YAML_KEYS.get(name);
     if (meaning === undefined) throw unknownKey(name, written, siblings(prefix), file);
     if (meaning.kind === 'section') return readMapping(mapping(written, name, file), `${name}.`, file);
-    if (meaning.kind === 'not yet') throw notInThisVersion(name, written, file);
     const origin = { kind: file.kind, path: file.path, name };
     const value = meaning.type.read(written, file.folder);
     if (value === undefined) throw unusableValue(origin, written, meaning.type);
-    if (meaning.kind === 'setting') return [{ key: meaning.key, value, written, origin }];
-    if (!meaning.holds(value)) throw notInThisVersion(name, written, file);
-    return [];
+    return [{ key: meaning.key, value, written, origin }];
   });
 }
 
@@ -77,15 +74,6 @@ function refuseTwoNames(entries: readonly Entry[], file: ConfigurationFile): voi
   }
 }
 
-function notInThisVersion(name: string, written: unknown, file: ConfigurationFile): SandboxError {
-  return unusableFile(
-    file.path,
-    `${name} is ${quote(written)}, which is not supported in this version.`,
-    `Remove ${name}.`,
-    { key: name, value: quote(written), origin: file.kind },
-  );
-}
-
 function unknownKey(
   name: string,
   written: unknown,
@@ -98,7 +86,7 @@ function unknownKey(
     file.path,
     `${quote(name)} is no key that is known there${question}`,
     meant === undefined
-      ? `Remove it; the keys that are known there: ${known.filter(isSupported).join(', ') || 'none'}.`
+      ? `Remove it; the keys that are known there: ${known.join(', ') || 'none'}.`
       : `Write ${fullName(meant)}, or remove ${quote(name)}.`,
     { key: printable(name), value: quote(written), origin: file.kind },
   );
@@ -109,10 +97,6 @@ function meantKey(name: string, known: readonly string[]): string | undefined {
   const elsewhere = new Map([...YAML_KEYS.keys()].map((key) => [lastPart(key), key]));
   const meant = nearest(lastPart(normal(name)), [...elsewhere.keys()]);
   return nearest(normal(name), known) ?? (meant === undefined ? undefined : elsewhere.get(meant));
-}
-
-function isSupported(name: string): boolean {
-  return YAML_KEYS.get(name)?.kind !== 'not yet';
 }
 
 function lastPart(name: string): string {

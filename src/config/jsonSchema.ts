@@ -23,14 +23,13 @@ function section(description: string, prefix: string): JsonSchema {
   const properties = [...YAML_KEYS].flatMap(([name, meaning]) => {
     const part = name.slice(prefix.length);
     const isHere = name.startsWith(prefix) && !part.includes('.');
-    return isHere && meaning.kind !== 'not yet' ? [[part, schemaOf(name, meaning)]] : [];
+    return isHere ? [[part, schemaOf(name, meaning)]] : [];
   });
   return closed(description, Object.fromEntries(properties));
 }
 
-function schemaOf(name: string, meaning: Exclude<YamlKey, { kind: 'not yet' }>): JsonSchema {
+function schemaOf(name: string, meaning: YamlKey): JsonSchema {
   if (meaning.kind === 'section') return section(meaning.description, `${name}.`);
-  if (meaning.kind === 'fixed') return { ...meaning.schema, description: meaning.description };
   const setting = settingOf(meaning.key);
   if (setting.name !== name) {
     return {

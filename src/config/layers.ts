@@ -15,8 +15,10 @@ export interface Entry {
 /** All that one place sets. */
 export interface Layer {
   readonly entries: readonly Entry[];
-  /** True for the project file, which an agent may have written. */
+  /** True for the project file, which an agent may have written and nobody trusts. */
   readonly onlyTightens: boolean;
+  /** What whoever uses the settings should know of the place. */
+  readonly warning?: string;
 }
 
 /** Settings, and where each came from. */
@@ -64,10 +66,11 @@ export function mergeLayers(layers: readonly Layer[], trustedFile: string): Load
 function merge(layers: readonly Layer[], trustedFile: string): Omit<LoadedSettings, 'trusted'> {
   const held = new Map<SettingKey, Held>();
   const warnings: string[] = [];
-  for (const { entries, onlyTightens } of layers) {
+  for (const { entries, onlyTightens, warning } of layers) {
+    if (warning !== undefined) warnings.push(warning);
     for (const entry of entries) {
       const before = held.get(entry.key);
-      const after = onlyTightens ? tightened(before, entry, trustedFile) : replaced(before, entry);
+      const after = onlyTightens ? tightened(before, entry, trustedFile, warning) : replaced(before, entry);
       held.set(entry.key, after);
       if (onlyTightens && !isSame(after.value, entry.value)) {
         warnings.push(clampWarning(before, entry, after, trustedFile));
@@ -85,16 +88,26 @@ function replaced(before: Held | undefined, entry: Entry): Held {
   return before === undefined || isSame(value, entry.value) ? entry : before;
 }
 
-function tightened(before: Held | undefined, entry: Entry, trustedFile: string): Held {
+function tightened(
+  before: Held | undefined,
+  entry: Entry,
+  trustedFile: string,
+  warning: string | undefined,
+): Held {
   const { inProject } = settingOf(entry.key);
-  if (typeof inProject !== 'function') throw notInProject(entry, inProject.refused, trustedFile);
+  if (typeof inProject !== 'function') throw notInProject(entry, inProject.refused, trustedFile, warning);
   const value = inProject(before?.value, entry.value);
   return before !== undefined && isSame(value, before.value) && !isSame(value, entry.value)
     ? before
     : { value, origin: entry.origin };
 }
 
-function notInProject({ key, written, origin }: Entry, reason: string, trustedFile: string): SandboxError {
+function notInProject(
+  { key, written, origin }: Entry,
+  reason: string,
+  trustedFile: string,
+  warning = 'Or look at the whole file and run: glovebox config trust',
+): SandboxError {
   const { name, variable } = settingOf(key);
   const variableHint = variable === undefined ? '' : `, or set ${variable}`;
   const { path } = origin as Origin & { path: string };
@@ -102,7 +115,7 @@ function notInProject({ key, written, origin }: Entry, reason: string, trustedFi
     'CONFIG_INVALID',
     `${printable(path)}: ${name} is not taken from a project file, because ${reason}.`,
     {
-      hint: `Remove ${name} (${quote(written)}) there and set it in ${printable(trustedFile)}${variableHint}.`,
+      hint: `Remove ${name} (${quote(written)}) there and set it in ${printable(trustedFile)}${variableHint}. ${warning}`,
       details: { path, key: name, value: quote(written), origin: describeOrigin(origin) },
     },
   );
@@ -148,7 +161,7 @@ function freeze(held: ReadonlyMap<SettingKey, Held>, warnings: string[]): Omit<L
 }
 
 /** Lists are compared as sets. */
-function isSame(a: unknown, b: unknown): boolean {
+export function isSame(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
   return a.length === b.length && a.every((item) => b.includes(item));
 }

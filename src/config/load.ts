@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { CONFIG_VARIABLE, type Environment, environmentLayer, unknownVariables } from './environment.ts';
 import type { ConfigurationFile } from './fileLayer.ts';
 import { defaultLayer, type Layer, type LoadedSettings, mergeLayers } from './layers.ts';
+import { PROJECT_FILE } from './origin.ts';
 import { type Overrides, overrideLayer } from './overrides.ts';
 import { readTextFile } from './readTextFile.ts';
 import { unusableFile } from './refusals.ts';
@@ -15,7 +16,8 @@ export interface LoadOptions extends Overrides {
   readonly configFile?: string;
 }
 
-const PROJECT_FILE = 'glovebox.yaml';
+/** What the user's own file is called in messages, where they have no home. */
+export const USER_FILE = '~/.config/glovebox/config.yaml';
 
 /**
  * The settings in force: defaults, user file, project file, environment, then flags or options. Only an absent
@@ -23,13 +25,13 @@ const PROJECT_FILE = 'glovebox.yaml';
  */
 export async function loadSettings(options: LoadOptions = {}): Promise<LoadedSettings> {
   const folder = resolve(options.cwd ?? process.cwd());
-  const environment = options.env ?? process.env;
+  const environment = environmentOf(options);
   await refuseLookalikes(environment);
   const configFile = options.configFile ?? (environment[CONFIG_VARIABLE] || undefined);
-  const userFile = userFilePath(environment, options.homeDir);
+  const userFile = userFilePath(options);
   const files =
     configFile === undefined
-      ? [await userLayer(userFile), await projectLayer(folder)]
+      ? [await userLayer(userFile), await projectLayer(folder, stateFolder(options))]
       : [await namedLayer(resolve(folder, configFile), namerOf(options))];
   const layers = [
     defaultLayer(folder),
@@ -39,16 +41,21 @@ export async function loadSettings(options: LoadOptions = {}): Promise<LoadedSet
   ];
   return mergeLayers(
     layers.filter((layer) => layer !== undefined),
-    userFile ?? '~/.config/glovebox/config.yaml',
+    userFile ?? USER_FILE,
   );
 }
 
-async function userLayer(path: string | undefined): Promise<Layer | undefined> {
+/** What the user's own file sets; undefined where there is none. */
+export async function userLayer(path: string | undefined): Promise<Layer | undefined> {
   return path === undefined ? undefined : readLayer({ kind: 'user file', path, folder: dirname(path) });
 }
 
-async function projectLayer(folder: string): Promise<Layer | undefined> {
-  return readLayer({ kind: 'project file', path: join(folder, PROJECT_FILE), folder });
+async function projectLayer(folder: string, state: string | undefined): Promise<Layer | undefined> {
+  const file = await readTextFile(join(folder, PROJECT_FILE), 'project file');
+  if (file === undefined) return undefined;
+  // Most starts find no file: neither it nor what is trusted costs them anything.
+  const { projectFileLayer } = await import('./projectFile.ts');
+  return projectFileLayer(file, folder, state);
 }
 
 /** Who named the one file: the variable, or the caller. */
@@ -71,11 +78,11 @@ async function namedLayer(path: string, namer: string): Promise<Layer> {
 }
 
 async function readLayer(file: ConfigurationFile): Promise<Layer | undefined> {
-  const text = await readTextFile(file.path, file.kind);
-  if (text === undefined) return undefined;
+  const found = await readTextFile(file.path, file.kind);
+  if (found === undefined) return undefined;
   // Most starts find no file, and the YAML parser is slow to load.
   const { fileLayer } = await import('./fileLayer.ts');
-  return fileLayer(text, file);
+  return fileLayer(found.text, file);
 }
 
 async function refuseLookalikes(environment: Environment): Promise<void> {
@@ -85,13 +92,30 @@ async function refuseLookalikes(environment: Environment): Promise<void> {
   lookalikes.refuseLookalikes(names, environment);
 }
 
-/** Undefined where the user has no home, and so no file of their own. */
-function userFilePath(environment: Environment, homeDir: string | undefined): string | undefined {
+/** Where the user's own file is; undefined where they have no home. */
+export function userFilePath(options: Pick<LoadOptions, 'env' | 'homeDir'> = {}): string | undefined {
+  const environment = environmentOf(options);
   const { XDG_CONFIG_HOME: configHome } = environment as { XDG_CONFIG_HOME?: string };
   // The XDG specification says to ignore a relative path.
   if (configHome !== undefined && isAbsolute(configHome)) return join(configHome, 'glovebox', 'config.yaml');
-  const home = homeDir ?? (environment['HOME'] || homeOfUser());
+  const home = options.homeDir ?? (environment['HOME'] || homeOfUser());
   return home === undefined ? undefined : resolve(home, '.config', 'glovebox', 'config.yaml');
+}
+
+/** Where what lasts of this user is kept; undefined where they have no home. */
+export function stateFolder(options: Pick<LoadOptions, 'env' | 'homeDir'> = {}): string | undefined {
+  const { XDG_STATE_HOME: stateHome, HOME: ofEnvironment } = environmentOf(options) as {
+    XDG_STATE_HOME?: string;
+    HOME?: string;
+  };
+  if (stateHome !== undefined && isAbsolute(stateHome)) return join(stateHome, 'glovebox');
+  const home = options.homeDir ?? (ofEnvironment || homeOfUser());
+  return home === undefined ? undefined : resolve(home, '.local', 'state', 'glovebox');
+}
+
+/** The variables that count: those of this process, unless others are given. */
+export function environmentOf({ env }: Pick<LoadOptions, 'env'>): Environment {
+  return env ?? process.env;
 }
 
 function homeOfUser(): string | undefined {

@@ -6,7 +6,7 @@ import { SETTING_KEYS, settingOf } from './settings.ts';
 
 const VARIABLES = [CONFIG_VARIABLE, ...SETTING_KEYS.flatMap((key) => settingOf(key).variable ?? [])];
 
-/** Names that follow from a YAML name but are no variable, and what to use instead. */
+/** Names that follow from a YAML name but are no variable, and what to use instead; of several the first. */
 const YAML_NAMES: ReadonlyMap<string, string> = new Map(
   SETTING_KEYS.flatMap((key): [string, string][] => {
     const { name, variable, alias } = settingOf(key);
@@ -17,7 +17,7 @@ const YAML_NAMES: ReadonlyMap<string, string> = new Map(
     }
     const names = alias === undefined ? [name] : [name, alias.name];
     return names.map(asVariable).flatMap((other) => (other === variable ? [] : [[other, variable]]));
-  }),
+  }).reverse(),
 );
 
 /**

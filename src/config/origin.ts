@@ -6,8 +6,11 @@ export type Origin =
   | { readonly kind: FileKind; readonly path: string; readonly name: string }
   | { readonly kind: 'environment' | 'flag' | 'option'; readonly name: string };
 
-/** The user file, the project file, or the one file that was named instead of both. */
-export type FileKind = 'user file' | 'project file' | 'config file';
+/** What a project file is called, in the working folder. */
+export const PROJECT_FILE = 'glovebox.yaml';
+
+/** The user file, the project file (as it is, or as a person trusts it), or the one file that was named instead of both. */
+export type FileKind = 'user file' | 'project file' | 'trusted project file' | 'config file';
 
 /** An origin in a few words, as messages and `config explain` show it. */
 export function describeOrigin(origin: Origin): string {

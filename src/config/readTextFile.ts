@@ -5,8 +5,15 @@ import { unusableFile } from './refusals.ts';
 /** Far above any real configuration file. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** The text of a configuration file, or undefined when nothing at all is there; anything else is refused. */
-export async function readTextFile(path: string, origin: string): Promise<string | undefined> {
+/** A configuration file as it was read, at once. */
+export interface TextFile {
+  readonly text: string;
+  /** What the text was decoded from: whoever trusts these bytes trusts this text. */
+  readonly bytes: Uint8Array;
+}
+
+/** A configuration file, or undefined when nothing at all is there; anything else is refused. */
+export async function readTextFile(path: string, origin: string): Promise<TextFile | undefined> {
   const refused = (problem: string, hint: string, cause?: unknown) =>
     unusableFile(path, problem, hint, { origin }, cause);
   let handle: FileHandle;
@@ -26,7 +33,7 @@ export async function readTextFile(path: string, origin: string): Promise<string
     if (bytes.length > MAX_FILE_BYTES) {
       throw refused(`The file is larger than ${MAX_FILE_BYTES} bytes.`, 'Make it smaller, or remove it.');
     }
-    return decode(bytes, refused);
+    return { text: decode(bytes, refused), bytes };
   } finally {
     await handle.close();
   }

@@ -2,6 +2,8 @@ import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
 import { ISOLATION_LEVELS, type IsolationLevel } from '../policy/isolation.ts';
 import { engineRuntime, image, memorySize, profile, securityOptions } from './dockerValues.ts';
+import { domains, hostMap, narrowerDomains, registries } from './networkValues.ts';
+import { OVERSIGHT_SETTINGS, type OversightSettings } from './oversightSettings.ts';
 import { RUNTIME_NAMES, type RuntimeName } from './runtimeNames.ts';
 import { intersection, laterOf, offWins, smaller, strongerRuntime, type Tighten, union } from './tighten.ts';
 import {
@@ -20,12 +22,16 @@ import {
 } from './valueTypes.ts';
 
 /** What an operator can set; paths are absolute. */
-export interface Settings {
+export interface Settings extends OversightSettings {
   readonly enabled: boolean;
   readonly type: RuntimeName;
   readonly timeoutSec: number;
   readonly maxTimeoutSec: number;
   readonly maxOutputKb: number;
+  readonly lifetimeSec: number;
+  readonly idleTimeoutSec: number;
+  readonly keptOutputMb: number;
+  readonly maxSandboxes: number;
   readonly minIsolation?: IsolationLevel;
   readonly localIsolation: 'auto' | 'namespace' | 'none';
   readonly fallback?: RuntimeName;
@@ -38,6 +44,12 @@ export interface Settings {
   readonly diskMb: number;
   readonly maxProcesses: number;
   readonly cpuLimit?: number;
+  readonly networkEnabled: boolean;
+  readonly allowedDomains: readonly string[];
+  readonly hostMap?: Readonly<Record<string, string>>;
+  readonly pypiRegistries?: readonly string[];
+  readonly npmRegistries?: readonly string[];
+  readonly packagesEnabled: boolean;
   readonly python?: string;
   readonly node?: string;
   readonly bash?: string;
@@ -142,6 +154,39 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     description:
       'How much of stdout, and as much of stderr, is kept in a result (limits.max_output_bytes: in bytes).',
   },
+  lifetimeSec: {
+    name: 'lifetime_sec',
+    variable: 'SANDBOX_LIFETIME_SEC',
+    type: seconds,
+    default: 3600,
+    inProject: smaller,
+    description: 'How long a live sandbox lives at most, in seconds from its making.',
+  },
+  idleTimeoutSec: {
+    name: 'idle_timeout_sec',
+    variable: 'SANDBOX_IDLE_TIMEOUT_SEC',
+    type: seconds,
+    default: 900,
+    inProject: smaller,
+    description: 'After how many seconds without a call and without a running process a live sandbox ends.',
+  },
+  keptOutputMb: {
+    name: 'kept_output_mb',
+    variable: 'SANDBOX_KEPT_OUTPUT_MB',
+    type: wholeAmount,
+    default: 64,
+    inProject: smaller,
+    description:
+      'How much output of its executions a live sandbox keeps to be paged, in MB; the oldest goes first.',
+  },
+  maxSandboxes: {
+    name: 'max_sandboxes',
+    variable: 'SANDBOX_MAX_SANDBOXES',
+    type: wholeAmount,
+    default: 256,
+    inProject: smaller,
+    description: 'How many live sandboxes one manager may have at a time.',
+  },
   minIsolation: {
     name: 'min_isolation',
     variable: 'SANDBOX_MIN_ISOLATION',
@@ -199,6 +244,7 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     description:
       'The folder of the artifacts; a relative path starts at the folder of the file that it is written in, and anywhere else at the working directory.',
   },
+  ...OVERSIGHT_SETTINGS,
   supportedLanguages: {
     name: 'supported_languages',
     variable: 'SANDBOX_SUPPORTED_LANGUAGES',
@@ -240,6 +286,39 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     alias: { name: 'limits.max_cpu_cores', type: amount },
     inProject: smaller,
     description: 'Share of the processor in cores.',
+  },
+  networkEnabled: {
+    name: 'network.enabled_by_default',
+    type: boolean,
+    default: false,
+    inProject: offWins,
+    description: 'Whether code may reach the allowed domains when nobody says whether it has a network.',
+  },
+  allowedDomains: {
+    name: 'network.allowed_domains',
+    type: domains,
+    default: [],
+    inProject: narrowerDomains,
+    description:
+      'The domains that code with a network may reach when nobody names others; none when it is empty.',
+  },
+  hostMap: {
+    name: 'network.host_map',
+    type: hostMap,
+    inProject: { refused: 'it opens addresses of this machine and of private networks' },
+    description:
+      'Where connections to a domain really go, as address:port: the only way to a private address.',
+  },
+  pypiRegistries: registriesOf('pypi', 'Python'),
+  npmRegistries: registriesOf('npm', 'JavaScript'),
+  packagesEnabled: {
+    name: 'packages_enabled',
+    variable: 'SANDBOX_PACKAGES_ENABLED',
+    type: boolean,
+    default: true,
+    inProject: offWins,
+    description:
+      'Whether packages may be installed in live sandboxes; their registry can be reached for that time only.',
   },
   python: interpreter('python', 'SANDBOX_PYTHON', 'Python'),
   node: interpreter('node', 'SANDBOX_NODE', 'JavaScript'),
@@ -328,6 +407,15 @@ function interpreter(name: string, variable: string, language: string): Setting<
     type: program,
     inProject: { refused: 'it decides which program this host starts' },
     description: `The ${language} interpreter of the runtimes that use the host's: a name on PATH, or a path (relative as in artifacts_dir).`,
+  };
+}
+
+function registriesOf(registry: string, language: string): Setting<readonly string[]> {
+  return {
+    name: `network.allowed_registries.${registry}`,
+    type: registries,
+    inProject: { refused: 'it decides where packages come from' },
+    description: `Where packages for ${language} may be installed from, the first by default; otherwise what ${registry === 'npm' ? 'npm' : 'pip'} of this host is configured with.`,
   };
 }
 

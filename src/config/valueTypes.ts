@@ -84,14 +84,6 @@ export function someOf<const Word extends string>(words: readonly Word[]): Value
   };
 }
 
-/** A list of any texts. */
-export const texts: ValueType<readonly string[]> = {
-  expected: 'a list of texts',
-  parse: (text) => listOf(text, readText),
-  read: (value) => (Array.isArray(value) ? listOf(value, readText) : undefined),
-  schema: { type: 'array', items: { type: 'string' } },
-};
-
 const IMPORTING_LANGUAGES = LANGUAGE_NAMES.filter((name) => name !== 'shell');
 
 /** A list of module names, each for all languages or for one, as in `python:os`; an empty list is a list. */
@@ -170,10 +162,6 @@ export function listOf<Item>(
   if (!Array.isArray(items)) return undefined;
   const read = items.map(readItem);
   return read.includes(undefined) ? undefined : Object.freeze([...new Set(read as Item[])]);
-}
-
-function readText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 function readImport(value: unknown): string | undefined {

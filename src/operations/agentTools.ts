@@ -13,11 +13,12 @@ export async function runPythonCode(code: string, timeout?: number): Promise<str
 /** The same for any language and with every option of `execute`. Never throws. */
 export async function runCode(code: string, options: ExecuteOptions & SandboxOptions = {}): Promise<string> {
   try {
-    const { runtime, configFile, cwd, ...executeOptions } = options;
+    const { runtime, configFile, cwd, gate, ...executeOptions } = options;
     const sandbox = getSandbox({
       ...(runtime === undefined ? {} : { runtime }),
       ...(configFile === undefined ? {} : { configFile }),
       ...(cwd === undefined ? {} : { cwd }),
+      ...(gate === undefined ? {} : { gate }),
     });
     return resultForModel(await sandbox.execute(code, executeOptions));
   } catch (error) {

@@ -9,6 +9,7 @@ import { connect, unavailableError } from '../runtimes/docker/connect.ts';
 import { inspectImage } from '../runtimes/docker/image.ts';
 import { lookInside } from '../runtimes/docker/index.ts';
 import { nodeForImage } from '../runtimes/docker/nodeBinary.ts';
+import { npmForImage } from '../runtimes/docker/npmFolder.ts';
 import { DEFAULT_DOCKER_SETTINGS } from '../runtimes/docker/settings.ts';
 import { packageFile } from '../version.ts';
 import { runtimeOptions } from './context.ts';
@@ -61,6 +62,7 @@ export async function buildImage({ loaded, ...options }: BuildImageOptions): Pro
     context: [
       { name: 'Dockerfile', mode: 0o644, size: dockerfile.length, content: [dockerfile] },
       await nodeForImage(node, Arch),
+      ...(await npmForImage(node)),
     ],
     buildArguments: { BASE_IMAGE: base, ...packages },
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),

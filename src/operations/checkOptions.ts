@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import { REGISTRY_NAMES } from '../languages/installers/installer.ts';
 import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { LIMIT_NAMES } from '../policy/policy.ts';
 import type { OnOutput } from '../result/output.ts';
+import type { OnDecision } from '../sandbox/sandboxNetwork.ts';
 
 const positive = z.number().positive().finite();
 // At most what fits a size in bytes.
@@ -17,11 +19,47 @@ const runOptions = {
   signal: z.instanceof(AbortSignal),
   onOutput: z.custom<OnOutput>((value) => typeof value === 'function', 'must be a function'),
   maxOutputKb: positive,
+  maxOutputBytes: positive.int(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a name of a variable'), noNul),
   stdin: z.union([bytes, z.instanceof(Readable)]),
   args: z.array(noNul),
   files: z.record(z.string().min(1), bytes),
   collect: z.array(z.string().min(1)),
+};
+
+const liveOptions = {
+  ...runOptions,
+  maxMemoryMb: wholeMb,
+  maxProcesses: positive.int(),
+  onStart: z.custom<() => void>((value) => typeof value === 'function', 'must be a function'),
+};
+
+const { language: _language, ...execOptions } = liveOptions;
+
+const startOptions = {
+  timeout: runOptions.timeout,
+  signal: runOptions.signal,
+  onOutput: runOptions.onOutput,
+  maxOutputBytes: runOptions.maxOutputBytes,
+  maxMemoryMb: liveOptions.maxMemoryMb,
+  maxProcesses: liveOptions.maxProcesses,
+  env: runOptions.env,
+  args: runOptions.args,
+  files: runOptions.files,
+  stdin: z.union([z.literal('stream'), z.instanceof(Uint8Array), z.instanceof(Readable)], {
+    error: "must be 'stream', bytes or a Readable; text is written with write()",
+  }),
+};
+
+// The longest delay that a timer of Node holds.
+const seconds = positive.max(Math.floor((2 ** 31 - 1) / 1000));
+
+const lifeOptions = {
+  lifetime: seconds,
+  idleTimeout: seconds,
+  forwardPorts: z.boolean(),
+  env: runOptions.env,
+  signal: runOptions.signal,
 };
 
 const policyOptions = {
@@ -31,6 +69,9 @@ const policyOptions = {
   maxProcesses: positive.int().max(4_194_304),
   cpu: positive,
   network: z.enum(['none', 'allowlist', 'open']),
+  networkEnabled: z.boolean(),
+  allowedDomains: z.array(z.string().min(1).max(300)).max(1000),
+  onNetwork: z.custom<OnDecision>((value) => typeof value === 'function', 'must be a function'),
   minIsolation: z.enum(ISOLATION_LEVELS),
   requires: z.strictObject({
     isolation: z.enum(ISOLATION_LEVELS).optional(),
@@ -42,18 +83,105 @@ const policyOptions = {
   }),
 };
 
+const stream = z.enum(['stdout', 'stderr']);
+
+const limits = z
+  .strictObject({
+    memoryMb: policyOptions.memoryMb,
+    cpu: policyOptions.cpu,
+    diskMb: policyOptions.diskMb,
+    processes: policyOptions.maxProcesses,
+    timeoutSec: positive,
+    maxOutputBytes: runOptions.maxOutputBytes,
+  })
+  .partial();
+
 const schemas = {
-  run: z.strictObject(runOptions).partial(),
+  execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
   create: z
     .strictObject({
       ...policyOptions,
+      ...lifeOptions,
       language: runOptions.language,
       timeout: runOptions.timeout,
-      signal: runOptions.signal,
+      maxOutputKb: runOptions.maxOutputKb,
+      maxOutputBytes: runOptions.maxOutputBytes,
     })
     .partial(),
-  execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
+  run: z.strictObject(liveOptions).partial(),
+  exec: z.strictObject(execOptions).partial(),
+  start: z.strictObject(startOptions).partial(),
+  context: z
+    .strictObject({
+      env: runOptions.env,
+      signal: runOptions.signal,
+      maxMemoryMb: liveOptions.maxMemoryMb,
+      maxProcesses: liveOptions.maxProcesses,
+    })
+    .partial(),
+  cell: z
+    .strictObject({
+      timeout: runOptions.timeout,
+      maxOutputKb: runOptions.maxOutputKb,
+      maxOutputBytes: runOptions.maxOutputBytes,
+      signal: runOptions.signal,
+      onOutput: runOptions.onOutput,
+      onResult: z.custom<(result: unknown) => void>(
+        (value) => typeof value === 'function',
+        'must be a function',
+      ),
+    })
+    .partial(),
+  lines: z.strictObject({ stream }).partial(),
+  wait: z.strictObject({ timeout: seconds }).partial(),
+  waitForLine: z.strictObject({ timeout: seconds, stream }).partial(),
+  forward: z.strictObject({ hostPort: z.number().int().min(0).max(65_535) }).partial(),
+  manager: z.strictObject({ maxSandboxes: positive.int(), limits }).partial(),
+  managed: z
+    .strictObject({
+      ...lifeOptions,
+      language: runOptions.language,
+      sandboxId: z
+        .string()
+        .regex(
+          /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+          'must be 1 to 64 letters, digits, dots, hyphens and underlines, the first a letter or a digit',
+        ),
+      networkEnabled: policyOptions.networkEnabled,
+      allowedDomains: policyOptions.allowedDomains,
+      network: policyOptions.network,
+      onNetwork: policyOptions.onNetwork,
+      minIsolation: policyOptions.minIsolation,
+      requires: policyOptions.requires,
+      limits,
+    })
+    .partial(),
+  install: z
+    .strictObject({
+      registry: z.enum(REGISTRY_NAMES),
+      timeout: runOptions.timeout,
+      signal: runOptions.signal,
+      onOutput: runOptions.onOutput,
+      allowScripts: z.boolean(),
+      onStart: liveOptions.onStart,
+    })
+    .partial(),
 };
+
+const argv = z.array(noNul).min(1);
+
+/** Checks a command that comes from a program. Throws `INPUT_INVALID`. */
+export function checkCommand(command: unknown): asserts command is readonly [string, ...string[]] {
+  const checked = argv.safeParse(command);
+  if (checked.success && checked.data[0] !== '') return;
+  throw new SandboxError(
+    'INPUT_INVALID',
+    'A command is a list of texts without NUL, the first of them a program.',
+    {
+      hint: "Give it as in exec(['pytest', '-q']).",
+    },
+  );
+}
 
 /** Checks options that come from a program. Throws `INPUT_INVALID` naming the option and its value. */
 export function checkOptions(kind: keyof typeof schemas, options: object): void {

@@ -1,8 +1,13 @@
 import { describeOrigin, type LoadedSettings, type LoadOptions, loadSettings } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
+import type { Gate } from '../gate/approval/gate.ts';
+import type { Approver } from '../gate/approval/question.ts';
 import type { Fallback } from '../runtimes/choose.ts';
 import { loadRuntime, type RuntimeOptions } from '../runtimes/registry.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { openOversight } from './oversight/open.ts';
+import type { Oversight, Surface } from './oversight/oversight.ts';
+import { Registries } from './registries.ts';
 
 /** What every operation needs: the settings, and how to get the runtimes that they name. */
 export interface Context {
@@ -11,6 +16,10 @@ export interface Context {
   readonly runtimeName: string;
   readonly runtime: () => Promise<Runtime>;
   readonly fallback: Fallback | undefined;
+  /** Where packages come from. */
+  readonly registries: Registries;
+  /** Absent where nothing is recorded and nobody is asked. */
+  readonly oversight: Oversight | undefined;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -18,12 +27,21 @@ export interface ContextOptions extends LoadOptions {
   readonly runtime?: string | Runtime;
   /** See `BubblewrapOptions`. */
   readonly trustEarlierTrial?: boolean;
+  /** Through what is asked; the library otherwise. */
+  readonly surface?: Surface;
+  /** Decides what may be done, instead of the gate that the settings ask for. */
+  readonly gate?: Gate;
+  /** Ways to a person besides `glovebox approvals`, where the settings ask for a gate. */
+  readonly approvers?: readonly Approver[];
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
 export async function createContext({
   runtime,
   trustEarlierTrial = false,
+  surface = 'library',
+  gate,
+  approvers,
   ...options
 }: ContextOptions): Promise<Context> {
   const loaded = await loadSettings(options);
@@ -44,6 +62,16 @@ export async function createContext({
   const runtimeName = typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type);
   return {
     loaded,
+    registries: new Registries(settings),
+    oversight: await openOversight(
+      loaded,
+      {
+        surface,
+        ...(gate === undefined ? {} : { gate }),
+        ...(approvers === undefined ? {} : { approvers }),
+      },
+      options,
+    ),
     runtimeName,
     runtime:
       typeof runtime === 'object'

@@ -5,6 +5,7 @@ import type { Enforced, Guest, Probe, Runtime, SandboxSpec } from '../runtimes/r
 import type { Context } from './context.ts';
 import { executeOnce } from './execute.ts';
 import type { ExecuteOptions } from './options.ts';
+import { Registries } from './registries.ts';
 
 let made: SandboxSpec[];
 beforeEach(() => {
@@ -44,6 +45,7 @@ function guest({ policy }: SandboxSpec): Guest {
   return {
     enforced,
     workspace: '/workspace',
+    sharesLoopback: false,
     environment: {},
     interpreter: async () => ({ path: '/bin/true', version: '1' }),
     spawn: async () => ({
@@ -55,15 +57,21 @@ function guest({ policy }: SandboxSpec): Guest {
     readFile: async () => new Uint8Array(),
     writeFile: async () => {},
     listFiles: async () => [],
+    removeFile: async () => {},
+    pack: async () => Object.assign(Readable.from([]), { leftOut: [] }),
+    unpack: async () => ({ files: 0, folders: 0, bytes: 0 }),
     destroy: async () => {},
   };
 }
 
 async function context(env: Record<string, string>, wanted: Runtime, fallback?: Runtime): Promise<Context> {
+  const loaded = await loadSettings({ env, cwd: '/', homeDir: '/nonexistent' });
   return {
-    loaded: await loadSettings({ env, cwd: '/', homeDir: '/nonexistent' }),
+    loaded,
+    registries: new Registries(loaded.settings),
     runtimeName: wanted.name,
     runtime: async () => wanted,
+    oversight: undefined,
     fallback: fallback && { insteadOf: wanted.name, load: async () => fallback },
   };
 }

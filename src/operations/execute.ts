@@ -1,23 +1,21 @@
 /** Running code: inspection, runtime, sandbox, result and artifact, in the one order that every way in uses. */
-import type { ArtifactStore } from '../audit/artifacts.ts';
 import { SandboxError } from '../errors.ts';
-import type { Inspection } from '../gate/inspection.ts';
-import { findLanguage } from '../languages/index.ts';
 import type { Language } from '../languages/language.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { ExecutionMeta, ExecutionResult } from '../result/result.ts';
+import type { ExecutionResult } from '../result/result.ts';
 import { chooseRuntime } from '../runtimes/choose.ts';
-import type { Enforced } from '../runtimes/runtime.ts';
-import { newExecutionId, type Program, type ProgramOutcome, Sandbox } from '../sandbox/sandbox.ts';
-import { packageVersion } from '../version.ts';
+import type { Background } from '../sandbox/background.ts';
+import { Sandbox, type SandboxUse } from '../sandbox/sandbox.ts';
 import type { Context } from './context.ts';
-import { checkCode, type ExecuteOptions, type RunOptions } from './options.ts';
+import { blockedMessage, type Checked, inspect } from './inspection.ts';
+import { type Job, outputKb, prepare } from './job.ts';
+import { allLanguages } from './languages.ts';
+import { lowerLimits } from './lowerLimits.ts';
+import type { ExecuteOptions, LiveRunOptions, RunOptions, StartOptions } from './options.ts';
+import { ExecutionPassage } from './oversight/executionPassage.ts';
+import { decisionsTo, makeRecorded } from './oversight/sandboxes.ts';
 import { buildPolicy } from './policy.ts';
-
-/** What to run: code, or a command as it is. */
-export type Job =
-  | { readonly code: string | Uint8Array }
-  | { readonly command: readonly [string, ...string[]] };
+import { assemble, blockOf, denialOf, refused } from './results.ts';
 
 /** Runs once in a sandbox of its own, which is gone afterwards. */
 export async function executeOnce(
@@ -32,307 +30,221 @@ export async function executeOnce(
   const prepared = prepare(context, job, options, policy.limits.timeoutSec.value);
   const notes = [...context.loaded.warnings, ...warnings];
   notes.forEach(onWarning);
-  const inspection = await inspect(context, prepared);
-  if (inspection.blocked)
-    return finish(context, prepared, refused(context, prepared, inspection, policy, notes));
-  const policyOf = (runtime: string) => built(runtime).policy;
-  const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
-  choice.warnings.forEach(onWarning);
-  const languages = shownLanguages(context, prepared.language);
-  const use = prepared.program.collect.length === 0 ? { singleUse: true } : {};
-  const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
-  try {
-    const outcome = await sandbox.run(prepared.program);
-    return await finish(
-      context,
-      prepared,
-      assemble(prepared, inspection, sandbox, outcome, [...notes, ...choice.warnings]),
-    );
-  } finally {
-    await sandbox.close();
-  }
+  const passage = await ExecutionPassage.open(context, prepared, null);
+  return passage.over(async () => {
+    const inspection = await inspect(context, prepared);
+    await passage.inspected(inspection);
+    const block = blockOf(inspection);
+    if (block !== undefined) return refused(context, prepared, inspection, block, policy, notes);
+    const policyOf = (runtime: string) => built(runtime).policy;
+    const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
+    choice.warnings.forEach(onWarning);
+    const denial = denialOf(await passage.admit(choice.runtime.name, choice.policy));
+    if (denial !== undefined) return refused(context, prepared, inspection, denial, choice.policy, notes);
+    const languages = shownLanguages(context, prepared.language, choice.policy);
+    const use: SandboxUse = {
+      ...(prepared.program.collect.length === 0 ? { singleUse: true } : {}),
+      ...decisionsTo(context, () => ({ id: prepared.executionId, sandbox_id: null }), options),
+    };
+    const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
+    try {
+      const outcome = await sandbox.run(passage.program);
+      return assemble(prepared, inspection, sandbox, outcome, [...notes, ...choice.warnings]);
+    } finally {
+      await sandbox.close();
+    }
+  });
+}
+
+/** A sandbox that lives on, and what holds in it where an execution says nothing else. */
+export interface Opened {
+  readonly sandbox: Sandbox;
+  readonly warnings: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly maxOutputKb: number;
+  /** What runs in it, until its end is recorded. */
+  readonly executions: Set<Promise<unknown>>;
+  /** Settles once its end is recorded, behind that of all that ran; rejects with `AUDIT_UNAVAILABLE`. */
+  readonly endRecorded: Promise<void>;
+}
+
+/** Counts an execution until it is over. */
+export function counted<T>({ executions }: Pick<Opened, 'executions'>, execution: Promise<T>): Promise<T> {
+  executions.add(execution);
+  const over = (): void => void executions.delete(execution);
+  execution.then(over, over);
+  return execution;
 }
 
 /** Runs once in a sandbox that lives on. */
 export async function executeIn(
   context: Context,
-  sandbox: Sandbox,
-  code: string | Uint8Array,
-  options: RunOptions,
-  warnings: readonly string[],
+  opened: Opened,
+  job: Job,
+  options: LiveRunOptions,
 ): Promise<ExecutionResult> {
-  const { policy, warnings: cut } = buildPolicy(context.loaded, options, sandbox.runtime, 'lasting');
-  const timeoutSec =
-    options.timeout === undefined ? sandbox.policy.limits.timeoutSec.value : policy.limits.timeoutSec.value;
-  const { settings, origins } = context.loaded;
-  const kept = origins.maxOutputKb.kind === 'default' ? LASTING_OUTPUT_KB : settings.maxOutputKb;
-  const prepared = prepare(context, { code }, { maxOutputKb: kept, ...options }, timeoutSec);
-  const notes = [...warnings, ...cut];
-  const inspection = await inspect(context, prepared);
-  if (inspection.blocked)
-    return finish(context, prepared, refused(context, prepared, inspection, sandbox.policy, notes));
-  const outcome = await sandbox.run(prepared.program);
-  return finish(context, prepared, assemble(prepared, inspection, sandbox, outcome, notes));
+  const { sandbox } = opened;
+  const { timeoutSec, warnings: cut } = timeOf(context, opened, options);
+  const lowered = lowerLimits(sandbox, options);
+  const prepared = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const notes = [...opened.warnings, ...cut, ...lowered.warnings];
+  const passage = await ExecutionPassage.open(context, prepared, sandbox.id);
+  const execution = passage.over(async () => {
+    sandbox.assertOpen();
+    const inspection = await inspect(context, prepared);
+    await passage.inspected(inspection);
+    const refusal = blockOf(inspection) ?? denialOf(await passage.admit(sandbox.runtime, sandbox.policy));
+    if (refusal !== undefined) return refused(context, prepared, inspection, refusal, sandbox.policy, notes);
+    const { executionId } = prepared;
+    const outcome = await sandbox.run({
+      ...passage.program,
+      executionId,
+      onStart: () => options.onStart?.({ executionId }),
+    });
+    return assemble(prepared, inspection, sandbox, outcome, notes);
+  });
+  return counted(opened, execution);
+}
+
+/** A program that was started beside the others, and how to get its result. */
+export interface Started {
+  readonly background: Background;
+  /** The same for everybody who asks; rejects only when the isolation failed. */
+  readonly result: Promise<ExecutionResult>;
+}
+
+/** Starts one in a sandbox that lives on. Throws `POLICY_DENIED` for code that is blocked. */
+export async function startIn(
+  context: Context,
+  opened: Opened,
+  job: Job,
+  { stdin, ...options }: StartOptions & Pick<RunOptions, 'language'>,
+): Promise<Started> {
+  const { sandbox } = opened;
+  const time = timeOf(context, opened, options);
+  const timeoutSec = options.timeout === undefined ? undefined : time.timeoutSec;
+  const lowered = lowerLimits(sandbox, options);
+  const prepared = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const notes = [...opened.warnings, ...time.warnings, ...lowered.warnings];
+  const passage = await ExecutionPassage.open(context, prepared, sandbox.id, stdin);
+  const { inspection, background } = await passage.failing(async () => {
+    const inspection = await inspect(context, prepared);
+    await passage.inspected(inspection);
+    if (inspection.blocked) throw blocked(inspection);
+    const denied = await passage.admit(sandbox.runtime, sandbox.policy);
+    if (denied !== undefined) throw (await import('./oversight/oversight.ts')).denialError(denied);
+    const background = await sandbox.start(prepared.executionId, {
+      ...passage.program,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+    return { inspection, background };
+  });
+  const execution = passage.over(async () =>
+    assemble(prepared, inspection, sandbox, await background.outcome, notes),
+  );
+  const result = counted(opened, execution);
+  // Whoever waits for it is told.
+  result.catch(() => {});
+  return { background, result };
+}
+
+function blocked(inspection: Checked): SandboxError {
+  return new SandboxError('POLICY_DENIED', blockedMessage(inspection), {
+    hint: 'Do without what is blocked (SANDBOX_BLOCKED_IMPORTS).',
+    details: { blockedImports: inspection.blockedImports },
+  });
+}
+
+/** How long an execution may take, which is the sandbox's own where it names nothing. */
+export function timeOf(
+  { loaded }: Context,
+  { sandbox }: Opened,
+  { timeout }: Pick<RunOptions, 'timeout'>,
+): { readonly timeoutSec: number; readonly warnings: readonly string[] } {
+  if (timeout === undefined) return { timeoutSec: sandbox.policy.limits.timeoutSec.value, warnings: [] };
+  const { policy, warnings } = buildPolicy(loaded, { timeout }, sandbox.runtime, 'lasting');
+  return { timeoutSec: policy.limits.timeoutSec.value, warnings };
+}
+
+/** The options of an execution, with what the sandbox was made with where they say nothing. */
+export function inOpened<Options extends RunOptions>(
+  { env, maxOutputKb }: Opened,
+  options: Options,
+): Options {
+  return {
+    ...options,
+    env: { ...env, ...options.env },
+    ...(options.maxOutputBytes === undefined ? { maxOutputKb: options.maxOutputKb ?? maxOutputKb } : {}),
+  };
 }
 
 /** How much of each stream a sandbox that lives on keeps where nobody asked. */
 const LASTING_OUTPUT_KB = 1024;
 
-/** Makes a sandbox that lives until it is closed. */
+export interface OpenOptions extends ExecuteOptions {
+  /** Seconds from its making. */
+  readonly lifetime?: number;
+  /** Seconds without a call and without a running process. */
+  readonly idleTimeout?: number;
+  readonly forwardPorts?: boolean;
+  /** What it is called; an id of its own otherwise. */
+  readonly id?: string;
+}
+
+/** Makes a sandbox that lives until it is closed or its time is over. */
 export async function openSandbox(
   context: Context,
-  options: ExecuteOptions,
+  options: OpenOptions,
   languages: readonly Language[],
-): Promise<{ sandbox: Sandbox; warnings: readonly string[] }> {
+): Promise<Opened> {
   const built = (runtime: string) => buildPolicy(context.loaded, options, runtime, 'lasting');
   const { warnings } = built(context.runtimeName);
   const policyOf = (runtime: string) => built(runtime).policy;
   const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
-  const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal);
-  return { sandbox, warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings] };
-}
-
-/** A shell script or a command may start the others' interpreters; code of another language has its own. */
-function shownLanguages(context: Context, language: Language | undefined): readonly Language[] {
-  return language === undefined || language.name === 'shell' ? allLanguages(context, language) : [language];
-}
-
-/** Every language that is allowed; the one that decides what the sandbox is made of comes first. */
-export function allLanguages(context: Context, first: Language | undefined): readonly Language[] {
-  const all = context.loaded.settings.supportedLanguages.map((name) => findLanguage(name));
-  return first === undefined ? all : [first, ...all.filter(({ name }) => name !== first.name)];
-}
-
-/** Throws `POLICY_DENIED` for a language that the operator does not allow. */
-export function allowedLanguage(context: Context, name: string): Language {
-  const language = findLanguage(name);
-  const { supportedLanguages } = context.loaded.settings;
-  if (supportedLanguages.includes(language.name)) return language;
-  throw new SandboxError('POLICY_DENIED', `The language ${language.name} is not allowed here.`, {
-    hint: `Allowed: ${supportedLanguages.join(', ') || 'none'}. An operator changes this with SANDBOX_SUPPORTED_LANGUAGES.`,
-    details: { language: language.name },
+  const { settings, origins } = context.loaded;
+  let sandboxId: string | null = null;
+  const use: SandboxUse = {
+    lifetimeSec: options.lifetime ?? settings.lifetimeSec,
+    idleSec: options.idleTimeout ?? settings.idleTimeoutSec,
+    keptOutputMb: settings.keptOutputMb,
+    ...(options.id === undefined ? {} : { id: options.id }),
+    ...(options.forwardPorts === undefined ? {} : { forwardPorts: options.forwardPorts }),
+    ...decisionsTo(context, () => ({ sandbox_id: sandboxId }), options),
+  };
+  const make = () => Sandbox.create(choice, choice.policy, languages, options.signal, use);
+  const executions = new Set<Promise<unknown>>();
+  const { sandbox, endRecorded } = await makeRecorded(context, make, {
+    executions,
+    runtime: choice.runtime.name,
+    policy: choice.policy,
+    parameters: {
+      languages: languages.map(({ name }) => name),
+      variables: Object.keys(options.env ?? {}).sort(),
+      ...{ lifetime_sec: use.lifetimeSec, idle_timeout_sec: use.idleSec },
+      forward_ports: options.forwardPorts ?? false,
+    },
   });
-}
-
-interface Prepared {
-  readonly executionId: string;
-  readonly startedAt: Date;
-  readonly language: Language | undefined;
-  readonly program: Program;
-  readonly code: string;
-  readonly maxOutputKb: number;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-function prepare(context: Context, job: Job, options: RunOptions, timeoutSec: number): Prepared {
-  const maxOutputKb = options.maxOutputKb ?? context.loaded.settings.maxOutputKb;
-  const isCode = 'code' in job;
-  if (isCode) checkCode(job.code);
-  const language = isCode ? allowedLanguage(context, options.language ?? 'python') : undefined;
-  const files = Object.entries(options.files ?? {}).map(([path, data]) => [path, toBytes(data)] as const);
-  if (
-    language !== undefined &&
-    files.some(([path]) => path.replace(/^(\.?\/)*(workspace\/)?/, '') === language.fileName)
-  ) {
-    throw new SandboxError(
-      'INPUT_INVALID',
-      `The file name ${language.fileName} is taken by the code itself.`,
-      {
-        hint: 'Give the file another name.',
-      },
-    );
-  }
-  const env = options.env ?? {};
+  sandboxId = sandbox.id;
+  const standard = origins.maxOutputKb.kind === 'default' ? LASTING_OUTPUT_KB : settings.maxOutputKb;
   return {
-    executionId: newExecutionId(),
-    startedAt: new Date(),
-    language,
-    code: isCode ? toText(job.code) : job.command.join(' '),
-    maxOutputKb,
-    env,
-    program: {
-      run:
-        isCode && language !== undefined
-          ? { code: toBytes(job.code), language }
-          : { command: (job as { command: readonly [string, ...string[]] }).command },
-      args: options.args ?? [],
-      env,
-      ...(options.stdin === undefined
-        ? {}
-        : { stdin: typeof options.stdin === 'string' ? toBytes(options.stdin) : options.stdin }),
-      files: Object.fromEntries(files),
-      collect: options.collect ?? [],
-      timeoutSec,
-      maxOutputBytes: Math.max(1, Math.round(maxOutputKb * 1024)),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-      ...(options.onOutput === undefined ? {} : { onOutput: options.onOutput }),
-    },
+    sandbox,
+    warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings],
+    env: options.env ?? {},
+    maxOutputKb: outputKb(options) ?? standard,
+    executions,
+    endRecorded,
   };
 }
 
-/** `message` tells a model what was refused; empty when nothing was. */
-type Checked = Inspection & { readonly blocked: boolean; readonly message: string };
-
-async function inspect(context: Context, { language, code }: Prepared): Promise<Checked> {
-  const { blockDangerousImports, blockedImports } = context.loaded.settings;
-  if (blockDangerousImports === 'false' || language === undefined) {
-    return { parsed: true, blockedImports: [], findings: [], blocked: false, message: '' };
-  }
-  const { blockedMessage, inspectImports } = await import('../gate/inspect.ts');
-  const inspection = await inspectImports(code, language.name, blockedImports);
-  // Too long to look at is not the same as nothing found; only a language without a check is let through.
-  const found =
-    inspection.blockedImports.length > 0 ||
-    (inspection.notChecked !== undefined && language.name !== 'shell');
-  return {
-    ...inspection,
-    blocked: blockDangerousImports === 'true' && found,
-    message: blockedMessage(inspection),
-  };
-}
-
-function refused(
+/**
+ * A shell script or a command may start the others' interpreters, and so may whatever fetches something; other code has
+ * its own.
+ */
+function shownLanguages(
   context: Context,
-  prepared: Prepared,
-  inspection: Checked,
-  policy: Policy,
-  warnings: readonly string[],
-): ExecutionResult {
-  const message = `${inspection.message || `The code was not run. ${inspection.notChecked}`}\n`;
-  return {
-    stdout: '',
-    stderr: message,
-    exitCode: 1,
-    duration: 0,
-    truncated: false,
-    timedOut: false,
-    outcome: 'blocked',
-    ok: false,
-    meta: {
-      ...commonMeta(prepared, inspection, warnings),
-      runtime: context.runtimeName,
-      enforced: null,
-      truncated: false,
-      timedOut: false,
-      resourceLimits: resourceLimits(policy, prepared.program.timeoutSec, prepared.maxOutputKb),
-      stdoutBytes: 0,
-      stderrBytes: Buffer.byteLength(message),
-      versions: { glovebox: packageVersion(), node: process.versions.node },
-      sandboxId: null,
-    },
-  };
-}
-
-function assemble(
-  prepared: Prepared,
-  inspection: Checked,
-  sandbox: Sandbox,
-  outcome: ProgramOutcome,
-  warnings: readonly string[],
-): ExecutionResult {
-  const truncated = outcome.stdout.truncated || outcome.stderr.truncated;
-  const timedOut = outcome.outcome === 'timed_out';
-  const { timeoutSec } = prepared.program;
-  return {
-    stdout: outcome.stdout.text,
-    stderr: outcome.stderr.text,
-    exitCode: outcome.exitCode,
-    duration: outcome.durationSec,
-    truncated,
-    timedOut,
-    outcome: outcome.outcome,
-    ok: outcome.outcome === 'exited' && outcome.exitCode === 0,
-    ...(outcome.files === undefined ? {} : { files: outcome.files }),
-    meta: {
-      ...commonMeta(prepared, inspection, warnings),
-      runtime: sandbox.runtime,
-      enforced: withTimeout(sandbox.enforced, timeoutSec),
-      truncated,
-      timedOut,
-      resourceLimits: resourceLimits(sandbox.policy, timeoutSec, prepared.maxOutputKb),
-      stdoutBytes: outcome.stdout.bytes,
-      stderrBytes: outcome.stderr.bytes,
-      versions: {
-        glovebox: packageVersion(),
-        node: process.versions.node,
-        runtime: sandbox.runtimeVersion,
-        ...(outcome.interpreterVersion === undefined ? {} : { interpreter: outcome.interpreterVersion }),
-      },
-      sandboxId: sandbox.id,
-      ...(sandbox.fallbackFrom === undefined ? {} : { fallbackFrom: sandbox.fallbackFrom }),
-      ...(outcome.usage === undefined ? {} : { usage: outcome.usage }),
-      ...(outcome.killedBy === undefined ? {} : { killedBy: outcome.killedBy }),
-      ...(outcome.signal === undefined ? {} : { signal: outcome.signal }),
-      ...(outcome.oomKills === undefined ? {} : { oomKills: outcome.oomKills }),
-      ...(outcome.notCollected === undefined ? {} : { notCollected: outcome.notCollected }),
-    },
-  };
-}
-
-/** The deadline is held here, for each run by itself. */
-function withTimeout(enforced: Enforced, timeoutSec: number): Enforced {
-  const { limits } = enforced;
-  const same = limits.timeoutSec.value === timeoutSec;
-  const timeout = same ? limits.timeoutSec : { value: timeoutSec, by: 'timer' as const, default: false };
-  return { ...enforced, limits: { ...limits, timeoutSec: timeout } };
-}
-
-function commonMeta(prepared: Prepared, inspection: Checked, given: readonly string[]) {
-  const warnings = [...given, ...(inspection.notChecked === undefined ? [] : [inspection.notChecked])];
-  return {
-    language: prepared.language?.name ?? null,
-    blockedImports: inspection.blockedImports,
-    ...(inspection.findings.length === 0 ? {} : { findings: inspection.findings }),
-    executionId: prepared.executionId,
-    ...(warnings.length === 0 ? {} : { warnings }),
-  } satisfies Partial<ExecutionMeta>;
-}
-
-function resourceLimits(
-  policy: Policy,
-  timeoutSec: number,
-  maxOutputKb: number,
-): ExecutionMeta['resourceLimits'] {
-  const { memoryMb, diskMb, processes, cpu } = policy.limits;
-  return {
-    memoryMb: memoryMb.value,
-    diskMb: diskMb.value,
-    processes: processes.value,
-    cpu: cpu?.value ?? null,
-    timeoutSec,
-    maxOutputKb,
-  };
-}
-
-/** Stores the artifact; that one cannot be written is said and does not fail the run. */
-async function finish(
-  context: Context,
-  prepared: Prepared,
-  result: ExecutionResult,
-): Promise<ExecutionResult> {
-  const { storeCode, artifactsDir } = context.loaded.settings;
-  const store: ArtifactStore = { folder: artifactsDir, policy: storeCode };
-  // Most runs store nothing, and a short-lived command should not load what would.
-  if (storeCode === 'never' || (storeCode === 'on_error' && result.ok)) return result;
-  try {
-    const { storeArtifact } = await import('../audit/artifacts.ts');
-    const artifact = await storeArtifact(store, {
-      code: prepared.code,
-      result,
-      startedAt: prepared.startedAt,
-      secrets: Object.values(prepared.env),
-    });
-    return artifact === undefined ? result : { ...result, meta: { ...result.meta, artifact } };
-  } catch (error) {
-    const warning = `The artifact could not be stored in ${artifactsDir}: ${(error as Error).message}`;
-    return { ...result, meta: { ...result.meta, warnings: [...(result.meta.warnings ?? []), warning] } };
-  }
-}
-
-function toBytes(data: string | Uint8Array): Uint8Array {
-  return typeof data === 'string' ? Buffer.from(data) : data;
-}
-
-function toText(data: string | Uint8Array): string {
-  return typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
+  language: Language | undefined,
+  { network }: Policy,
+): readonly Language[] {
+  const mayStartOthers = language === undefined || language.name === 'shell' || network === 'allowlist';
+  return mayStartOthers ? allLanguages(context, language) : [language];
 }

@@ -1,3 +1,4 @@
+import type { Gate } from '../gate/approval/gate.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { type Context, createContext } from './context.ts';
@@ -11,6 +12,8 @@ export interface SandboxOptions {
   readonly configFile?: string;
   /** Where the project's settings file is looked for, and artifacts are kept; the working folder by default. */
   readonly cwd?: string;
+  /** Decides, with people, what may be done; without it the setting `SANDBOX_GATE` says who is asked: nobody. */
+  readonly gate?: Gate;
 }
 
 /** Runs each piece of code in a sandbox of its own, which is gone afterwards. */

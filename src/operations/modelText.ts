@@ -102,6 +102,7 @@ const KILLED_BY_ADVICE = {
   memory: ': it used too much memory. Work on smaller pieces.',
   cpu: ': it used too much processor time. Do less work in one call.',
   file_size: ': it wrote a file that is too large. Write less, or several smaller files.',
+  lifetime: ': the time of its sandbox was over. Make a new sandbox.',
   other: '. No limit is known to have ended it: it crashed, or it was ended from elsewhere.',
 } as const;
 

@@ -2,6 +2,7 @@ import type { LoadedSettings, SettingKey } from '../config/index.ts';
 import { strictestIsolation } from '../policy/isolation.ts';
 import type { Policy, WantedLimit } from '../policy/policy.ts';
 import { isEngineContainer } from '../runtimes/registry.ts';
+import { networkPolicy } from './networkPolicy.ts';
 import type { PolicyOptions } from './options.ts';
 
 export interface BuiltPolicy {
@@ -34,7 +35,7 @@ export function buildPolicy(
   );
   return {
     policy: {
-      ...network(loaded, options, runtime),
+      ...networkPolicy(loaded, options, runtime),
       limits: {
         timeoutSec: cut ? { ...timeout, value: settings.maxTimeoutSec } : timeout,
         memoryMb: memoryLimit(loaded, options, runtime, lifetime),
@@ -80,21 +81,6 @@ function memoryLimit(
   const own = runtime === 'docker' && lifetime === 'single';
   const standard = own ? settings.dockerMemoryLimitMb : settings.memoryMb;
   return chosen(loaded, memoryMb, ['dockerMemoryLimitMb', 'memoryMb'], standard) ?? general;
-}
-
-/** An open network by default is for containers that a trusted setting chose. */
-function network(
-  loaded: Loaded,
-  options: Options,
-  runtime: string,
-): Pick<Policy, 'network' | 'networkIsDefault'> {
-  const asked = options.network ?? options.requires?.network;
-  if (asked !== undefined) return { network: asked, networkIsDefault: false };
-  const { settings, origins } = loaded;
-  const byProject = origins.type.kind === 'project file' && settings.type === runtime;
-  return settings.dockerNetworkEnabled && inEngine(loaded, runtime) && !byProject
-    ? { network: 'open', networkIsDefault: false }
-    : { network: 'none', networkIsDefault: true };
 }
 
 function inEngine({ settings }: Loaded, runtime: string): boolean {

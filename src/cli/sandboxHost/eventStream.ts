@@ -1,0 +1,41 @@
+import type { HostEvent } from './protocol.ts';
+
+export type Tell = (event: HostEvent) => Promise<void>;
+
+/**
+ * An answer of one JSON object on each line, told as they come. `Tell` resolves when the reader has room for more,
+ * which holds back a program whose output nobody reads. The signal comes when the reader is gone.
+ */
+export function eventStream(produce: (tell: Tell, signal: AbortSignal) => Promise<void>): Response {
+  const gone = new AbortController();
+  let hasRoom = (): void => {};
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const tell: Tell = async (event) => {
+          if (gone.signal.aborted) return;
+          controller.enqueue(Buffer.from(`${JSON.stringify(event)}\n`));
+          if ((controller.desiredSize ?? 0) > 0) return;
+          await new Promise<void>((resolve) => {
+            hasRoom = resolve;
+          });
+        };
+        produce(tell, gone.signal).then(
+          () => {
+            if (!gone.signal.aborted) controller.close();
+          },
+          (error: unknown) => controller.error(error),
+        );
+      },
+      pull() {
+        hasRoom();
+      },
+      cancel() {
+        gone.abort();
+        hasRoom();
+      },
+    },
+    { highWaterMark: 64 * 1024, size: (chunk) => chunk?.byteLength ?? 0 },
+  );
+  return new Response(body, { headers: { 'content-type': 'application/x-ndjson' } });
+}

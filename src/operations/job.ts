@@ -1,0 +1,101 @@
+/** What is to run, with all that was left open filled in. */
+import { SandboxError } from '../errors.ts';
+import type { Language } from '../languages/language.ts';
+import type { ProgramLimits } from '../runtimes/runtime.ts';
+import { newExecutionId, type Program } from '../sandbox/program.ts';
+import type { Context } from './context.ts';
+import { allowedLanguage } from './languages.ts';
+import { checkCode, type RunOptions } from './options.ts';
+
+/** What to run: code, or a command as it is. */
+export type Job =
+  | { readonly code: string | Uint8Array }
+  | { readonly command: readonly [string, ...string[]] };
+
+export interface Prepared {
+  readonly executionId: string;
+  readonly startedAt: Date;
+  readonly language: Language | undefined;
+  readonly program: Program;
+  readonly code: string;
+  readonly maxOutputKb: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export function prepare(
+  context: Context,
+  job: Job,
+  options: RunOptions,
+  timeoutSec: number | undefined,
+  limits?: ProgramLimits,
+): Prepared {
+  const maxOutputKb = outputKb(options) ?? context.loaded.settings.maxOutputKb;
+  const isCode = 'code' in job;
+  if (isCode) checkCode(job.code);
+  const language = isCode ? allowedLanguage(context, options.language ?? 'python') : undefined;
+  // What is shown to a person and recorded is what runs, whatever the caller does with its own bytes meanwhile.
+  const own = (data: string | Uint8Array): Uint8Array =>
+    typeof data === 'string' || context.oversight === undefined ? toBytes(data) : Buffer.from(data);
+  const files = Object.entries(options.files ?? {}).map(([path, data]) => [path, own(data)] as const);
+  if (
+    language !== undefined &&
+    files.some(([path]) => path.replace(/^(\.?\/)*(workspace\/)?/, '') === language.fileName)
+  ) {
+    throw new SandboxError(
+      'INPUT_INVALID',
+      `The file name ${language.fileName} is taken by the code itself.`,
+      {
+        hint: 'Give the file another name.',
+      },
+    );
+  }
+  const env = { ...options.env };
+  return {
+    executionId: newExecutionId(),
+    startedAt: new Date(),
+    language,
+    code: isCode ? toText(job.code) : job.command.join(' '),
+    maxOutputKb,
+    env,
+    program: {
+      run:
+        isCode && language !== undefined
+          ? { code: own(job.code), language }
+          : { command: [...(job as { command: readonly [string, ...string[]] }).command] },
+      args: [...(options.args ?? [])],
+      env,
+      ...(options.stdin === undefined
+        ? {}
+        : { stdin: isContent(options.stdin) ? own(options.stdin) : options.stdin }),
+      files: Object.fromEntries(files),
+      collect: [...(options.collect ?? [])],
+      ...(timeoutSec === undefined ? {} : { timeoutSec }),
+      ...(limits === undefined ? {} : { limits }),
+      maxOutputBytes: Math.max(1, Math.round(maxOutputKb * 1024)),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...(options.onOutput === undefined ? {} : { onOutput: options.onOutput }),
+    },
+  };
+}
+
+/** What the options say in either unit. Throws `INPUT_INVALID` when they say it in both. */
+export function outputKb({ maxOutputKb, maxOutputBytes }: RunOptions): number | undefined {
+  if (maxOutputKb !== undefined && maxOutputBytes !== undefined) {
+    throw new SandboxError('INPUT_INVALID', 'The options maxOutputKb and maxOutputBytes say the same.', {
+      hint: 'Give one of them.',
+    });
+  }
+  return maxOutputBytes === undefined ? maxOutputKb : maxOutputBytes / 1024;
+}
+
+function isContent(stdin: NonNullable<RunOptions['stdin']>): stdin is string | Uint8Array {
+  return typeof stdin === 'string' || stdin instanceof Uint8Array;
+}
+
+function toBytes(data: string | Uint8Array): Uint8Array {
+  return typeof data === 'string' ? Buffer.from(data) : data;
+}
+
+function toText(data: string | Uint8Array): string {
+  return typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
+}

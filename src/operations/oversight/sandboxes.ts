@@ -1,0 +1,122 @@
+/** What is recorded of sandboxes that live on, and of what is done in them besides running code. */
+import { randomUUID } from 'node:crypto';
+import type { NetworkDecision } from '../../egress/decision.ts';
+import type { Operation } from '../../gate/risk.ts';
+import type { Policy } from '../../policy/policy.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { OnDecision } from '../../sandbox/sandboxNetwork.ts';
+import type { Context } from '../context.ts';
+
+interface OnNetwork {
+  readonly onNetwork?: OnDecision;
+}
+
+/** Tells each decision about a network to the record as well, with what it is about: that is asked when there is one. */
+export function decisionsTo(
+  { oversight }: Context,
+  about: () => { readonly id?: string; readonly sandbox_id: string | null },
+  { onNetwork }: OnNetwork,
+): { readonly onDecision?: OnDecision } {
+  if (oversight === undefined) return onNetwork === undefined ? {} : { onDecision: onNetwork };
+  return {
+    onDecision: (decision) => {
+      oversight.recordSoon({ type: 'network', ...about(), ...describeDecision(decision) });
+      onNetwork?.(decision);
+    },
+  };
+}
+
+/** What a sandbox is made with. */
+export interface Making {
+  readonly runtime: string;
+  readonly policy: Policy;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** What runs in it. */
+  readonly executions: ReadonlySet<Promise<unknown>>;
+}
+
+/** Makes a sandbox, and resolves to when its end is recorded as well; one that cannot be recorded is gone again. */
+export async function makeRecorded(
+  { oversight }: Context,
+  make: () => Promise<Sandbox>,
+  { runtime, policy, parameters, executions }: Making,
+): Promise<{ readonly sandbox: Sandbox; readonly endRecorded: Promise<void> }> {
+  if (oversight === undefined) return { sandbox: await make(), endRecorded: Promise.resolve() };
+  const { describePolicy, describeSandbox } = await import('./describe.ts');
+  const id = randomUUID();
+  const passage = oversight.request({ id, operation: 'create_sandbox', sandboxId: null, parameters });
+  let made: Sandbox | undefined;
+  try {
+    const sandbox = await passage.through(
+      () => ({ runtime, policy: describePolicy(policy) }),
+      async () => {
+        made = await make();
+        await oversight.record({
+          type: 'sandbox_created',
+          id,
+          sandbox_id: made.id,
+          ...describeSandbox(made),
+        });
+        return made;
+      },
+      (sandbox) => ({ sandbox_id: sandbox.id }),
+    );
+    const endRecorded = sandbox.whenEnded.then(async ({ reason, message }) => {
+      await Promise.allSettled(executions);
+      await oversight.record({ type: 'sandbox_ended', sandbox_id: sandbox.id, reason, message });
+      await oversight.gate?.endSandbox(sandbox.id);
+    });
+    // Whoever closes it is told.
+    endRecorded.catch(() => {});
+    return { sandbox, endRecorded };
+  } catch (error) {
+    await made?.close();
+    throw error;
+  }
+}
+
+/** What is asked for besides running code. */
+export interface Wish {
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** What is written, and by what name it would be started. */
+  readonly content?: { readonly bytes: Uint8Array; readonly path?: string };
+}
+
+/** `recorded`, in one sandbox. */
+export type Operate = <T>(
+  operation: Operation,
+  wish: () => Wish,
+  action: () => Promise<T>,
+  describe?: (value: T) => Readonly<Record<string, unknown>>,
+) => Promise<T>;
+
+/** One thing that is done in a sandbox besides running code: decided, and recorded before and after, where asked for. */
+export async function recorded<T>(
+  { oversight }: Context,
+  { id: sandboxId, runtime, policy }: Pick<Sandbox, 'id' | 'runtime' | 'policy'>,
+  operation: Operation,
+  wish: () => Wish,
+  action: () => Promise<T>,
+  describe?: (value: T) => Readonly<Record<string, unknown>>,
+): Promise<T> {
+  if (oversight === undefined) return action();
+  const { describePolicy } = await import('./describe.ts');
+  const { parameters, content } = wish();
+  const passage = oversight.request({
+    ...{ id: randomUUID(), operation, sandboxId, parameters },
+    ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
+  });
+  if (oversight.gate !== undefined && content?.path !== undefined) {
+    const { lookAtFile } = await import('./look.ts');
+    passage.saw(await lookAtFile(content.path, content.bytes));
+  }
+  return passage.through(() => ({ runtime, policy: describePolicy(policy) }), action, describe);
+}
+
+function describeDecision(decision: NetworkDecision): Readonly<Record<string, unknown>> {
+  const { bytesUp, bytesDown, durationSec, at, ...told } = decision;
+  return {
+    ...{ decided_at: at, ...told },
+    ...{ bytes_up: bytesUp, bytes_down: bytesDown, duration_sec: durationSec },
+  };
+}
