@@ -13,7 +13,7 @@ const PAIRS = [
 ] as const;
 
 /** The only cells of the tables of settings that are words and neither names nor values. */
-const TRANSLATED: Readonly<Record<string, string>> = { none: 'ninguna', unset: 'sin valor' };
+const TRANSLATED: Readonly<Record<string, string>> = { none: 'ninguna', unset: 'sin valor', empty: 'vacía' };
 
 describe.each(PAIRS)('%s and %s', (english, spanish) => {
   it('link to each other', () => {

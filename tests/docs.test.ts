@@ -154,9 +154,9 @@ describe('docs/errors.md', () => {
 
 describe('docs/cli.md', () => {
   it('has every option and every command', () => {
-    const main = read('src/cli/main.ts');
-    const options = [...main.matchAll(/(--[a-z-]+)(?= ?[<',])/g)].map(([, option]) => option);
-    const commands = [...main.matchAll(/\.command\('([a-z]+)'\)/g)].map(([, command]) => command);
+    const main = read('src/cli/main.ts') + read('src/cli/sandbox/commands.ts');
+    const options = [...main.matchAll(/(--[a-z-]+)(?= ?[<[',])/g)].map(([, option]) => option);
+    const commands = [...main.matchAll(/\.command\('([a-z-]+)'\)/g)].map(([, command]) => command);
     const text = read('docs/cli.md');
     const untold = [...options, ...commands].filter((word) => !text.includes(String(word)));
     expect({ found: options.length > 15 && commands.length >= 5, untold }).toEqual({
@@ -191,6 +191,7 @@ function rows(document: string): string[][] {
 
 function defaultOf(key: SettingKey): string {
   const value = settingOf(key).default;
+  if (Array.isArray(value) && value.length === 0) return 'empty';
   return value === undefined ? 'unset' : String(value);
 }
 

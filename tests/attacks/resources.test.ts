@@ -9,7 +9,6 @@ import { NO_TRACES } from '../support/traces.ts';
 import {
   ALL,
   AS_ROOT,
-  EACH_KIND,
   HELD,
   HELD_WITHOUT_CGROUPS,
   isAllOurs,
@@ -138,7 +137,7 @@ const sizesFor = (target: Target) =>
   // gVisor of 2022 keeps a descriptor of the host's open for each folder on the way down, and has only so many.
   sharesTheKernel(target) ? { DEPTH: '10000', MANY: '40000' } : { DEPTH: '400', MANY: '10000' };
 
-describe.each(EACH_KIND)('what is left: $name', (target) => {
+describe.each(ALL)('what is left: $name', (target) => {
   it('27. closing removes every depth, number, mode and name, and nothing beyond', async () => {
     const before = traces();
     const result = await once(target, AWKWARD, { env: sizesFor(target), timeout: 40 });
@@ -234,7 +233,7 @@ console.log(JSON.stringify(said));
   );
 });
 
-describe.each(EACH_KIND)('output: $name', (target) => {
+describe.each(ALL)('output: $name', (target) => {
   it('18. two floods of 200 MB are drained, counted and cut, and our memory stays flat', async () => {
     await once(target, 'print(1)');
     const before = process.memoryUsage().rss;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSandbox } from '../../src/operations/liveSandbox.ts';
 import { describeMissing } from '../support/targets.ts';
-import { ALL, open, PLAIN, PRELUDE, program, scratch, sharesTheKernel } from './support.ts';
+import { OF_THEIR_OWN, open, PLAIN, PRELUDE, program, scratch, sharesTheKernel } from './support.ts';
 
-describe.each(ALL)('truth of results: $name', (target) => {
+describe.each(OF_THEIR_OWN)('truth of results: $name', (target) => {
   let sandbox: LiveSandbox;
   beforeAll(async () => {
     sandbox = await open(target, { diskMb: 64 }).catch(() => open(target));
@@ -98,14 +98,15 @@ describe.each(ALL)('truth of results: $name', (target) => {
 signal.signal(signal.SIGTERM, lambda *_: (print('ended politely', flush=True), sys.exit(0)))
 print('ready', flush=True)
 time.sleep(60)`;
-    const result = await sandbox.execute(code, { timeout: 0.7 });
+    // Long enough for a slow machine to start an interpreter in a kernel of its own.
+    const result = await sandbox.execute(code, { timeout: 4 });
     expect(result).toMatchObject({
       outcome: 'timed_out',
       exitCode: -1,
       ok: false,
       stdout: 'ready\nended politely\n',
     });
-    expect(result.stderr).toMatch(/timed out after 0.7 seconds/);
+    expect(result.stderr).toMatch(/timed out after 4 seconds/);
   });
 
   it('21. another program in its place keeps the deadline and gives its own code', async () => {

@@ -45,9 +45,10 @@ export function change(runtime: Runtime, changes: Changes): Runtime {
 }
 
 function changeGuest(guest: Guest, spec: SandboxSpec, changes: Changes): Guest {
-  const { workspace, environment, enforced } = guest;
+  const { workspace, sharesLoopback, environment, enforced } = guest;
   return {
     workspace,
+    sharesLoopback,
     environment,
     enforced: changes.enforced?.(enforced, spec) ?? enforced,
     interpreter: (language) => guest.interpreter(language),
@@ -66,7 +67,10 @@ function changeGuest(guest: Guest, spec: SandboxSpec, changes: Changes): Guest {
     },
     readFile: (path, maxBytes) => guest.readFile(path, maxBytes),
     writeFile: (path, data) => guest.writeFile(path, data),
-    listFiles: (path) => guest.listFiles(path),
+    listFiles: (path, maxEntries) => guest.listFiles(path, maxEntries),
+    removeFile: (path, options) => guest.removeFile(path, options),
+    pack: (path, limits) => guest.pack(path, limits),
+    unpack: (path, archive, options) => guest.unpack(path, archive, options),
     destroy: () => guest.destroy(),
     ...changes.guest?.(guest),
   };

@@ -1,8 +1,11 @@
 /** A driver as one writes it on the first afternoon: it runs programs, and holds nothing. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { local } from '../../src/runtimes/local/index.ts';
 import type { Exit, Guest, Runtime } from '../../src/runtimes/runtime.ts';
 
@@ -18,6 +21,7 @@ export function naive(end: 'exit' | 'close'): Runtime {
       const workspace = await mkdtemp(join(tmpdir(), 'naive-'));
       const guest: Guest = {
         workspace,
+        sharesLoopback: true,
         enforced,
         environment: { ...model.environment, HOME: workspace, TMPDIR: workspace },
         interpreter: (language) => model.interpreter(language),
@@ -47,6 +51,19 @@ export function naive(end: 'exit' | 'close'): Runtime {
               modifiedAt: '',
             })),
           ),
+        removeFile: (path) => rm(join(workspace, path)),
+        async pack(path) {
+          const tar = spawn('tar', ['-c', '-h', '-C', join(workspace, path), '.']);
+          return Object.assign(tar.stdout, { leftOut: [] });
+        },
+        async unpack(path, archive) {
+          const tar = spawn('tar', ['-x', '-P', '-C', join(workspace, path)], {
+            stdio: ['pipe', 'ignore', 'ignore'],
+          });
+          await pipeline(Readable.from(archive), tar.stdin);
+          await once(tar, 'close');
+          return { files: 0, folders: 0, bytes: 0 };
+        },
         async destroy() {
           await model.destroy();
           await rm(workspace, { recursive: true, force: true });

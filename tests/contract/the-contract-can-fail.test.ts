@@ -1,10 +1,12 @@
 /** Every clause is failed by a runtime that is broken on purpose: otherwise it would prove nothing. */
+import { spawn, spawnSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable, Transform, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CLAUSES, verifyContract } from '../../src/contract/index.ts';
 import { SandboxError } from '../../src/errors.ts';
@@ -63,7 +65,8 @@ const BROKEN: readonly Broken[] = [
       ...['killed-by-sigkill', 'killed-by-sigterm', 'deadline-ignored', 'no-survivors', 'background-child'],
       ...['output-devices', 'environment-exact', 'environment-hidden', 'files-absolute', 'files-outside'],
       ...['files-missing', 'files-link-read', 'files-link-write', 'files-bounded', 'open-files'],
-      ...['no-core-dumps', 'close-twice', 'closed'],
+      ...['no-core-dumps', 'close-twice', 'closed', 'files-remove', 'files-remove-link', 'files-carry'],
+      ...['files-carry-out-confined', 'files-carry-in-confined', 'files-carry-bounded'],
     ],
   },
   {
@@ -307,6 +310,86 @@ const BROKEN: readonly Broken[] = [
     make: plain({ guest: (guest) => ({ readFile: (path) => guest.readFile(path, 2 ** 30) }) }),
     fails: ['files-bounded'],
   },
+  {
+    what: 'removes folders that nobody meant to go',
+    make: plain({
+      guest: (guest) => ({ removeFile: (path) => guest.removeFile(path, { recursive: true }) }),
+    }),
+    fails: ['files-remove'],
+  },
+  {
+    what: 'removes what a link leads to',
+    make: plain({
+      guest: (guest) => ({
+        removeFile: async (path, options) =>
+          guest.removeFile(await realpath(join(guest.workspace, path)), options),
+      }),
+    }),
+    fails: ['files-remove-link'],
+  },
+  {
+    what: 'carries out what links lead to',
+    make: plain({
+      guest: ({ workspace }) => ({
+        pack: async (path) =>
+          Object.assign(spawn('tar', ['-c', '-h', '-C', join(workspace, path), '.']).stdout, { leftOut: [] }),
+      }),
+    }),
+    fails: ['files-carry', 'files-carry-out-confined'],
+  },
+  {
+    what: 'forgets which files are programs',
+    make: plain({
+      guest: (guest) => ({
+        unpack: async (path, archive, options) => {
+          const unpacked = await guest.unpack(path, archive, options);
+          spawnSync('chmod', ['-R', 'a-x+X', join(guest.workspace, path)]);
+          return unpacked;
+        },
+      }),
+    }),
+    fails: ['files-carry'],
+  },
+  {
+    what: 'makes the links of an archive whether they are wanted or not',
+    make: plain({
+      guest: (guest) => ({
+        unpack: (path, archive, options) => guest.unpack(path, archive, { ...options, links: 'kept' }),
+      }),
+    }),
+    fails: ['files-carry-in-confined'],
+  },
+  {
+    what: 'carries in what leads through links',
+    make: plain({
+      guest: ({ workspace }) => ({
+        unpack: async (path, archive) => {
+          const tar = spawn('tar', ['-x', '-C', join(workspace, path)], {
+            stdio: ['pipe', 'ignore', 'ignore'],
+          });
+          await pipeline(Readable.from(archive), tar.stdin).catch(() => {});
+          return { files: 0, folders: 0, bytes: 0 };
+        },
+      }),
+    }),
+    fails: ['files-carry-in-confined', 'files-carry-bounded'],
+  },
+  {
+    what: 'carries as much as there is',
+    make: plain({
+      guest: (guest) => ({ pack: (path) => guest.pack(path, { maxBytes: 2 ** 40, maxEntries: 2 ** 30 }) }),
+    }),
+    fails: ['files-carry-bounded'],
+  },
+  {
+    what: 'ends every archive, whole or not',
+    make: plain({
+      guest: (guest) => ({
+        unpack: (path, archive, options) => guest.unpack(path, ended(archive), options),
+      }),
+    }),
+    fails: ['files-carry-bounded'],
+  },
   { what: 'empties the workspace after each run', make: plain({ exit: emptied }), fails: ['files-last'] },
   {
     what: 'gives everybody the same sandbox',
@@ -405,6 +488,13 @@ it('leaves no clause that nothing fails', () => {
   const failed = new Set(BROKEN.flatMap(({ fails }) => fails));
   expect(CLAUSES.map(({ id }) => id).filter((id) => !failed.has(id))).toEqual([]);
 });
+
+/** An archive that is made whole with zeros where it was torn. */
+async function* ended(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const bytes = await buffer(archive);
+  yield bytes;
+  yield Buffer.alloc(512 * 20 - (bytes.length % 512));
+}
 
 /** A stream of its own over a source, whose chunks are only lent. */
 function asReadable(source: ByteSource): Readable {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -58,7 +59,13 @@ beforeEach(() => {
   writeFileSync(join(root, 'bin/glovebox'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
   chmodSync(join(root, 'bin/glovebox'), 0o755);
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+afterEach(async () => {
+  // An example that did not do what is written may not have come to the end of its sandbox either.
+  if (existsSync(join(root, 'tmp', `glovebox-${process.getuid?.()}`))) {
+    await start('sh', 'glovebox sandbox rm --all');
+  }
+  rmSync(root, { recursive: true, force: true });
+});
 
 const examples = DOCUMENTS.flatMap(examplesIn);
 

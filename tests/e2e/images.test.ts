@@ -28,6 +28,7 @@ USER root
 LABEL ${LABEL}=${NONCE}
 WORKDIR /
 RUN for tool in npm apt-get; do \\
+      rm -f /usr/local/bin/$tool; \\
       printf '#!/bin/sh\\nfor word; do printf "%%s was given <%%s>\\\\n" '$tool' "$word"; done\\n' >/usr/local/bin/$tool; \\
       chmod 755 /usr/local/bin/$tool; \\
     done; \\

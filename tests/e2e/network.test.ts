@@ -57,12 +57,20 @@ describeWith(['bubblewrap'], 'the network', () => {
     expect(JSON.parse(stdout).meta.enforced.network).toBe(network);
   });
 
-  it('is refused for single hosts, which no runtime of this version can hold', async () => {
-    const { status, stdout, stderr } = await glovebox.run([
-      ...['run', '--allow-domain', 'example.com', '-c', 'print("ran")'],
-    ]);
-    expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
-    expect(stderr).toMatch(/^glovebox: .*allowlist.*\n {2}\S.*\n$/);
+  it('reaches only the domains that are named, and says why not others', async () => {
+    const code = `
+import urllib.error, urllib.request
+try: urllib.request.urlopen('http://elsewhere.test/')
+except urllib.error.HTTPError as refusal: print(refusal.code, refusal.read().decode())`;
+    const flags = ['--allow-domain', 'example.com', '--json'];
+    const { status, stdout } = await glovebox.run(['run', ...flags, '-c', code]);
+    const { stdout: printed, meta } = JSON.parse(stdout);
+    expect(status).toBe(0);
+    expect(printed).toMatch(
+      /^403 Glovebox: "elsewhere\.test" is not among the allowed domains \(example\.com\)/,
+    );
+    expect(meta.enforced.network).toBe('allowlist');
+    expect(meta.network.decisions).toMatchObject([{ host: 'elsewhere.test', allowed: false }]);
   });
 });
 

@@ -163,7 +163,9 @@ describe('doctor', () => {
   it('says of each runtime what it holds, and where the interpreters are', async () => {
     const { status, stdout } = await glovebox.run(['doctor']);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^local: available \(.+\)\n {2}isolation (namespace|process), .*\n {2}limits: /);
+    expect(stdout).toMatch(
+      /^local: available \(.+\)\n {2}isolation (namespace|process), [\s\S]*?\n {2}limits: /,
+    );
     expect(stdout).toMatch(/^bubblewrap: (available|not available)/m);
     expect(stdout).toMatch(/^python: \/.+ \(3\.\d+\.\d+\)$/m);
     expect(stdout).toMatch(/^javascript: \/.+ \(\d+\.\d+\.\d+\)$/m);
@@ -237,7 +239,7 @@ describe('prune', () => {
     const { status, stdout } = await glovebox.run(['prune', '--json']);
     expect(status).toBe(0);
     const { removed, total } = JSON.parse(stdout);
-    expect(Object.keys(removed)).toEqual(['local', 'bubblewrap', 'docker', 'gvisor']);
+    expect(Object.keys(removed)).toEqual(['local', 'bubblewrap', 'docker', 'gvisor', 'background']);
     expect(total).toEqual(expect.any(Number));
   });
 });

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findExecutable } from '../../src/runtimes/host/executables.ts';
 import { seccompFilter } from '../../src/runtimes/host/seccomp/filter.ts';
+import { SYSTEM_VIEW } from '../support/systemView.ts';
 import {
   ALLOWED_PROBES,
   type Answers,
@@ -25,9 +26,9 @@ const BWRAP = await findExecutable('bwrap');
 const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** Everything readable, a /tmp to write to, and these programs even when the checkout lies in /tmp. */
+/** The system's programs, a /tmp to write to, and these programs even when the checkout lies in /tmp. */
 const FILES = [
-  ...['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
+  ...[...SYSTEM_VIEW, '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
   ...['--ro-bind', file('.'), file('.')],
 ];
 /** The same line with the filter and without it, so that nothing else can be the reason for a difference. */

@@ -53,6 +53,12 @@ export function childrenOf(pid: number): HostProcess[] {
   return processes().filter(({ pid: child, command }) => command !== '' && parentOf(child) === pid);
 }
 
+/** Where each descriptor of a process leads to, by its number. */
+export function descriptorsOf(pid: number): string[] {
+  const numbers = entries(`/proc/${pid}/fd`).map(Number);
+  return numbers.sort((a, b) => a - b).map((number) => readlinkSync(`/proc/${pid}/fd/${number}`));
+}
+
 /** Our own group in each cgroup hierarchy, and the groups above it, where one may have been made. */
 export function cgroupFolders(): string[] {
   const own = new Map<string, string>();

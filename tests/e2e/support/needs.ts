@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
+import { SYSTEM_VIEW } from '../../support/systemView.ts';
 import { cgroupFolders } from '../../support/traces.ts';
 
 /** What a test can ask of the machine; each answers why not, by other means than the sources under test. */
 const NEEDS = {
   bubblewrap: () => {
     try {
-      execFileSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
+      execFileSync('bwrap', ['--unshare-all', ...SYSTEM_VIEW, 'true'], { stdio: 'ignore' });
       return undefined;
     } catch {
       return 'bubblewrap does not work here';
