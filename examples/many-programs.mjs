@@ -17,6 +17,8 @@ const sandbox = getSandbox();
 for (const [name, code] of Object.entries(programs)) {
   const { outcome, exitCode, truncated, meta } = await sandbox.execute(code, {
     timeout: 2,
+    memoryMb: 128,
+    diskMb: 64,
     minIsolation: 'namespace',
   });
   const output = `${meta.stdoutBytes} bytes${truncated ? ', cut' : ''}`;
