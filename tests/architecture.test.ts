@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   egress: ['policy', 'runtimes'],
   operations: ['audit', 'config', 'egress', 'gate', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
   contract: ['archive', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
-  cli: ['config', 'contract', 'languages', 'operations', 'policy', 'result', 'runtimes'],
+  cli: ['config', 'contract', 'files', 'languages', 'operations', 'policy', 'result', 'runtimes'],
   '.': ['config', 'egress', 'gate', 'languages', 'operations', 'policy', 'result', 'runtimes', 'sandbox'],
 };
 

@@ -3,9 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { packageVersion } from '../version.ts';
 import { cannotWrite, FAILED, NO_READER, printError } from './failure.ts';
-
-/** Options that are given again and again. */
-const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
+import { CONFIG, each, JSON_FLAG } from './options.ts';
 
 async function buildProgram(argv: readonly string[]): Promise<Command> {
   const program = new Command('glovebox')
@@ -41,7 +39,7 @@ async function buildProgram(argv: readonly string[]): Promise<Command> {
     .option('--allow-domain <domain>', 'reach only this host; again for more', each)
     .addOption(new Option('--network <mode>', 'give it the network').choices(['none', 'open']))
     .option('--env <name=value>', 'a variable for the program; again for more', each)
-    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .option(...CONFIG)
     .option('--json', 'print one JSON result instead of the output')
     .addHelpText(
       'after',
@@ -81,9 +79,9 @@ Examples:
   program
     .command('doctor')
     .description('say what works on this machine, what it holds, and how to get the rest')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .option('--verify <runtime>', 'run the contract against this runtime, here')
-    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .option(...CONFIG)
     .addHelpText('after', '\nExamples:\n  glovebox doctor\n  glovebox doctor --verify bubblewrap')
     .action(async (options) => {
       const { doctor } = await import('./doctor.ts');
@@ -99,8 +97,8 @@ Examples:
     .option('--tag <name>', 'what the image is called (default: glovebox-sandbox:latest)')
     .option('--node <file>', 'the Linux Node.js to put in (default: the one that runs this)')
     .option('--pull', 'let the engine pull the base where it does not have it')
-    .option('--json', 'print JSON')
-    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .option(...JSON_FLAG)
+    .option(...CONFIG)
     .addHelpText(
       'after',
       `
@@ -121,8 +119,8 @@ Examples:
     .command('explain')
     .description('print each setting, its value and where that comes from')
     .argument('[key]', 'only this setting')
-    .option('--json', 'print JSON')
-    .option('--config <file>', "a settings file instead of the user's and the project's")
+    .option(...JSON_FLAG)
+    .option(...CONFIG)
     .addHelpText(
       'after',
       '\nExamples:\n  glovebox config explain\n  SANDBOX_TIMEOUT_SEC=5 glovebox config explain timeout_sec',
@@ -159,7 +157,7 @@ Examples:
   program
     .command('prune')
     .description('remove what crashed processes of ours left behind, and nothing else')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText('after', '\nExample:\n  glovebox prune')
     .action(async (options) => {
       const { prune } = await import('./prune.ts');

@@ -19,21 +19,21 @@ import { basename, dirname, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
 
 /** Makes the folder where it is missing. Throws `CONFIG_INVALID` when it is not this user's alone. */
-export function makePrivateFolder(path: string): void {
+export function makePrivateFolder(path: string, hint = HINT): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw unusable(path, (error as Error).message);
+    throw unusable(path, (error as Error).message, hint);
   }
-  if (!isPrivateFolder(path)) throw unusable(path, 'it was removed just now');
+  if (!isPrivateFolder(path, hint)) throw unusable(path, 'it was removed just now', hint);
 }
 
 /** Whether the folder is there. Throws `CONFIG_INVALID` when it is not this user's alone. */
-export function isPrivateFolder(path: string): boolean {
+export function isPrivateFolder(path: string, hint = HINT): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return false;
   const reason = whyNotPrivate(found, statSync(dirname(path)), userId());
-  if (reason !== undefined) throw unusable(path, reason);
+  if (reason !== undefined) throw unusable(path, reason, hint);
   return true;
 }
 
@@ -139,9 +139,11 @@ function userId(): number {
   return process.getuid?.() ?? 0;
 }
 
-function unusable(path: string, reason: string): SandboxError {
+const HINT = 'Make it a folder of your own that others may not use (chmod 700), or name another one.';
+
+function unusable(path: string, reason: string, hint: string): SandboxError {
   return new SandboxError('CONFIG_INVALID', `The folder ${JSON.stringify(path)} cannot be used: ${reason}.`, {
-    hint: 'Make it a folder of your own that others may not use (chmod 700), or name another one.',
+    hint,
     details: { path },
   });
 }

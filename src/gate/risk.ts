@@ -6,6 +6,14 @@ import type { Effect } from './effects.ts';
 export const RISK_LEVELS = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
+/** Seconds that a person has to answer, where a rule does not say: less time for what is graver. */
+export const ANSWER_SEC: Readonly<Record<RiskLevel, number>> = {
+  LOW: 120,
+  MEDIUM: 120,
+  HIGH: 60,
+  CRITICAL: 30,
+};
+
 /** What an agent can ask for. */
 export const OPERATIONS = [
   'execute',

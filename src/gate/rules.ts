@@ -1,8 +1,5 @@
 /** The rules that hold where nobody wrote others, and presets of them. */
-import { RISK_LEVELS, type RiskLevel, type RiskRule } from './risk.ts';
-
-/** How long a person has to answer, in seconds. */
-const TIME: Readonly<Record<RiskLevel, number>> = { LOW: 120, MEDIUM: 120, HIGH: 60, CRITICAL: 30 };
+import { ANSWER_SEC, RISK_LEVELS, type RiskLevel, type RiskRule } from './risk.ts';
 
 type Written = Omit<RiskRule, 'timeoutSec' | 'ask'>;
 
@@ -108,7 +105,7 @@ function asking(from: RiskLevel): RiskRule[] {
   return BUILT_IN.map((rule) => ({
     ...rule,
     ask: RISK_LEVELS.indexOf(rule.level) >= least,
-    timeoutSec: TIME[rule.level],
+    timeoutSec: ANSWER_SEC[rule.level],
   }));
 }
 

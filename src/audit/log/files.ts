@@ -1,15 +1,7 @@
 /** The files of a log, in their order, and the note of where it ends. */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../files/namesIn.ts';
 import { GENESIS, type Place } from './line.ts';
 
 /** `audit-<number of its first record>.jsonl`, with zeros in front, so that their names sort as their records do. */
@@ -33,15 +25,6 @@ export function logFiles(folder: string): string[] {
   return namesIn(folder)
     .filter((name) => PATTERN.test(name))
     .sort();
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** The place of the last record that was noted; undefined where there is no note, or none that can be read. */

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
-
-const CONFIG = ['--config <file>', "a settings file instead of the user's and the project's"] as const;
+import { CONFIG, JSON_FLAG } from '../options.ts';
 
 /** The commands below `glovebox approvals`; each loads what it does when it is called. */
 export function addApprovalsCommands(approvals: Command): void {
   approvals
     .command('list', { isDefault: true })
     .description('print the questions that wait for an answer')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  glovebox approvals list')
     .action(async (options) => {
@@ -19,7 +18,7 @@ export function addApprovalsCommands(approvals: Command): void {
     .command('show')
     .description('print a question whole: the code, what it seems to do, and what it would be held to')
     .argument('<id>', 'the question')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  glovebox approvals show 5f0c9f3d2b7a1e48')
     .action(async (id, options) => {
@@ -48,7 +47,7 @@ Example:
   approvals
     .command('grants')
     .description('print what was granted for more than one time')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  glovebox approvals grants')
     .action(async (options) => {
@@ -61,7 +60,7 @@ Example:
     .description('take grants back')
     .argument('[ids...]', 'the grants')
     .option('--all', 'all of them')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .option(...CONFIG)
     .addHelpText(
       'after',

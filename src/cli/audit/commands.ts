@@ -1,10 +1,5 @@
 import type { Command } from 'commander';
-
-/** Options that are given again and again. */
-const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
-
-const CONFIG = ['--config <file>', "a settings file instead of the user's and the project's"] as const;
-const JSON_FLAG = ['--json', 'print JSON'] as const;
+import { CONFIG, each, JSON_FLAG } from '../options.ts';
 
 /** The commands below `glovebox audit`; each loads what it does when it is called. */
 export function addAuditCommands(audit: Command): void {

@@ -1,9 +1,7 @@
 import { type Command, Option } from 'commander';
 import { ISOLATION_LEVELS } from '../../policy/isolation.ts';
+import { CONFIG, each, JSON_FLAG } from '../options.ts';
 import { withQuestions } from './withQuestions.ts';
-
-/** Options that are given again and again. */
-const each = (value: string, earlier: string[] = []): string[] => [...earlier, value];
 
 /** The commands below `glovebox sandbox`; each loads what it does when it is called. */
 export function addSandboxCommands(sandbox: Command): void {
@@ -27,8 +25,8 @@ export function addSandboxCommands(sandbox: Command): void {
       ]),
     )
     .option('--allow-domain <domain>', 'reach only this host; again for more', each)
-    .option('--config <file>', "a settings file instead of the user's and the project's")
-    .option('--json', 'print JSON')
+    .option(...CONFIG)
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       `
@@ -87,7 +85,7 @@ Examples:
     .argument('<path>', 'the file, below /workspace')
     .argument('[file]', 'what is in it; standard input without one, and with -')
     .option('--text <text>', 'this text instead of a file')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       `
@@ -107,7 +105,7 @@ Examples:
     .argument('<id>', 'the sandbox')
     .argument('<path>', 'the file, below /workspace')
     .option('-o, --out <file>', 'write it to a file instead')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       '\nExamples:\n  glovebox sandbox read ID result.txt\n  glovebox sandbox read ID chart.png -o chart.png',
@@ -122,7 +120,7 @@ Examples:
     .description('list a folder of a sandbox')
     .argument('<id>', 'the sandbox')
     .argument('[path]', 'the folder (default: /workspace)')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       '\nSize, time of the last change (UTC) and name; / marks a folder, @ a link.\n\nExamples:\n  glovebox sandbox ls ID\n  glovebox sandbox ls ID data --json',
@@ -138,7 +136,7 @@ Examples:
     .argument('<id>', 'the sandbox')
     .argument('<path>', 'the file, below /workspace')
     .option('-r, --recursive', 'a folder with all that is in it')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       '\nExamples:\n  glovebox sandbox rm-file ID data.csv\n  glovebox sandbox rm-file ID data -r',
@@ -156,7 +154,7 @@ Examples:
     .option('--registry <name>', "pypi or npm (default: that of the sandbox's language)")
     .option('--timeout <seconds>', 'limit by the wall clock (default: 120)')
     .option('--allow-scripts', 'let code of packages run while they are installed')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       `
@@ -178,7 +176,7 @@ Examples:
     .argument('<host-path>', 'the file or the folder of this host')
     .argument('[path]', 'the folder in the sandbox, or the name of the file there (default: /workspace)')
     .option('--exclude <name>', 'leave out what is called so; again for more', each)
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       '\nLinks and special files are left out.\n\nExamples:\n  glovebox sandbox upload ID . --exclude node_modules --exclude .git\n  glovebox sandbox upload ID data data',
@@ -195,7 +193,7 @@ Examples:
     .argument('<path>', 'the file or the folder in the sandbox')
     .argument('<host-folder>', 'the folder of this host')
     .option('--overwrite', 'replace files that are there')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText(
       'after',
       '\nOnly files and folders are made, and nothing outside the folder.\n\nExamples:\n  glovebox sandbox download ID . results\n  glovebox sandbox download ID dist dist --overwrite',
@@ -210,7 +208,7 @@ Examples:
     .description('end sandboxes and remove every trace of them')
     .argument('[ids...]', 'the sandboxes')
     .option('--all', 'all of them')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText('after', '\nExamples:\n  glovebox sandbox rm ID\n  glovebox sandbox rm --all')
     .action(async (ids, options) => {
       const { remove } = await import('./overview.ts');
@@ -220,7 +218,7 @@ Examples:
   sandbox
     .command('list')
     .description('list the sandboxes that live')
-    .option('--json', 'print JSON')
+    .option(...JSON_FLAG)
     .addHelpText('after', '\nExamples:\n  glovebox sandbox list\n  glovebox sandbox list --json')
     .action(async (options) => {
       const { list } = await import('./overview.ts');

@@ -1,8 +1,9 @@
 /** The names that background processes have in their folder, and which of them somebody listens at. */
-import { closeSync, lstatSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { SandboxError } from '../../errors.ts';
+import { namesIn } from '../../files/namesIn.ts';
 
 /** Where the process for these surroundings listens. */
 export function socketOf(folder: string, surroundings: string): string {
@@ -104,16 +105,6 @@ export function removeIfThere(path: string): void {
     unlinkSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    // The last one removes the folder, too.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }
 

@@ -2,44 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hostFolder, isHostFolder, makeHostFolder, whyNotOwn } from './folder.ts';
-
-const ME = 1000;
-
-function looked(mode: number, { uid = ME, type = 'folder' } = {}) {
-  return {
-    uid,
-    mode,
-    isDirectory: () => type === 'folder',
-    isSymbolicLink: () => type === 'link',
-  };
-}
-
-const OWN = looked(0o40700);
-
-describe('a folder', () => {
-  it.each([
-    ['in a temporary folder that everybody may write to', OWN, looked(0o41777, { uid: 0 })],
-    ['in a folder of our own', OWN, looked(0o40755)],
-    ['in a folder of our own that a group may write to', OWN, looked(0o40775)],
-    ["in root's", OWN, looked(0o40755, { uid: 0 })],
-    ['where names are protected, whoever it belongs to', OWN, looked(0o41777, { uid: 65_534 })],
-  ])('%s is ours alone', (_, folder, parent) => {
-    expect(whyNotOwn(folder, parent, ME)).toBeUndefined();
-  });
-
-  it.each([
-    ['it is a link', looked(0o120777, { type: 'link' }), OWN],
-    ['it is not a folder', looked(0o100700, { type: 'file' }), OWN],
-    ['it belongs to the user 0, not to 1000', looked(0o40700, { uid: 0 }), OWN],
-    ['others may use it: its mode is 750, not 700', looked(0o40750), OWN],
-    ['others may use it: its mode is 701, not 700', looked(0o40701), OWN],
-    ['the folder above it belongs to the user 1001', OWN, looked(0o40755, { uid: 1001 })],
-    ['everybody may rename what is in the folder above it', OWN, looked(0o40777)],
-  ])('is refused because %s', (reason, folder, parent) => {
-    expect(whyNotOwn(folder, parent, ME)).toBe(reason);
-  });
-});
+import { hostFolder, isHostFolder, makeHostFolder } from './folder.ts';
 
 describe('the place', () => {
   it("is the user's runtime folder, where that is theirs and is there", () => {

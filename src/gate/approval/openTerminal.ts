@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ReadStream, WriteStream } from 'node:tty';
 
@@ -28,6 +28,20 @@ export function openTerminal(path = '/dev/tty'): Terminal {
     closeIfOpen(descriptor);
     throw error;
   }
+}
+
+/** Whether this process is in the background of its terminal: reading from there would stop it whole. */
+export function isInBackground(): boolean {
+  let status: string;
+  try {
+    status = readFileSync('/proc/self/stat', 'latin1');
+  } catch {
+    // Not Linux, which tells it nowhere else.
+    return false;
+  }
+  // The name of the process comes before, in parentheses, and may hold anything.
+  const [, , group, , , foreground] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  return Number(foreground) > 0 && foreground !== group;
 }
 
 /** Only a stream for writing knows. */

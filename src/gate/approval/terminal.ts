@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import { Conversation } from './conversation.ts';
-import { openTerminal, type Terminal } from './openTerminal.ts';
+import { isInBackground, openTerminal, type Terminal } from './openTerminal.ts';
 import { type Answer, type Approver, proposalHash, type Question } from './question.ts';
 
 export interface TerminalApproverOptions {
@@ -83,18 +82,4 @@ function nobody(message: string, cause?: unknown): SandboxError {
     hint: 'Start Glovebox in the foreground of a terminal, or set up another way to approve.',
     cause,
   });
-}
-
-/** Reading from there would stop the whole process. */
-function isInBackground(): boolean {
-  let status: string;
-  try {
-    status = readFileSync('/proc/self/stat', 'latin1');
-  } catch {
-    // Not Linux, which tells it nowhere else.
-    return false;
-  }
-  // The name of the process comes before, in parentheses, and may hold anything.
-  const [, , group, , , foreground] = status.slice(status.lastIndexOf(')') + 2).split(' ');
-  return Number(foreground) > 0 && foreground !== group;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LoadedSettings } from '../../config/index.ts';
 import { SandboxError } from '../../errors.ts';
-import { OPERATIONS, type Operation, RISK_LEVELS, type RiskRule } from '../../gate/risk.ts';
+import { ANSWER_SEC, OPERATIONS, type Operation, RISK_LEVELS, type RiskRule } from '../../gate/risk.ts';
 import { presetRules } from '../../gate/rules.ts';
 
 /** The tools of an agent, by the operation that each of them is. */
@@ -42,13 +42,6 @@ const rule = z.strictObject({
 });
 
 /** Seconds to answer where a rule names none, by its level. */
-const TIME: Readonly<Record<(typeof RISK_LEVELS)[number], number>> = {
-  LOW: 120,
-  MEDIUM: 120,
-  HIGH: 60,
-  CRITICAL: 30,
-};
-
 /** The rules of a gate that the settings ask for. Throws `CONFIG_INVALID` for one that cannot be used. */
 export function rulesFrom({
   gate = 'strict',
@@ -75,7 +68,7 @@ function ruleFrom(written: unknown, index: number): RiskRule {
   }
   const { id, description, tools, when, level, ask, timeout_sec: timeoutSec, examples } = data;
   return {
-    ...{ id, description, operations: tools, level, ask, timeoutSec: timeoutSec ?? TIME[level] },
+    ...{ id, description, operations: tools, level, ask, timeoutSec: timeoutSec ?? ANSWER_SEC[level] },
     ...(when === undefined ? {} : { when: when as NonNullable<RiskRule['when']> }),
     examples: { matching: examples.matching.map(exampleFrom), missing: examples.missing.map(exampleFrom) },
   };

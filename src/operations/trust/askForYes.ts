@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import { Keys } from '../../gate/approval/keys.ts';
-import { openTerminal, type Terminal } from '../../gate/approval/openTerminal.ts';
+import { isInBackground, openTerminal, type Terminal } from '../../gate/approval/openTerminal.ts';
 
 const MARK_PASTES = '\x1b[?2004h';
 const MARK_NO_PASTES = '\x1b[?2004l';
@@ -19,20 +18,6 @@ export function controllingTerminal(): Terminal | undefined {
     // ENXIO: no terminal controls this process. ENOENT, EACCES: there is none here for anybody.
     return undefined;
   }
-}
-
-/** Reading from there would stop the whole process. */
-function isInBackground(): boolean {
-  let status: string;
-  try {
-    status = readFileSync('/proc/self/stat', 'latin1');
-  } catch {
-    // Not Linux, which tells it nowhere else.
-    return false;
-  }
-  // The name of the process comes before, in parentheses, and may hold anything.
-  const [, , group, , , foreground] = status.slice(status.lastIndexOf(')') + 2).split(' ');
-  return Number(foreground) > 0 && foreground !== group;
 }
 
 /**
