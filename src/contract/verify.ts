@@ -19,8 +19,8 @@ export interface VerifyOptions {
 
 const CLAUSE_TIMEOUT_SEC = 60;
 
-/** How long closing what a clause has opened may take. */
-const CLOSE_TIMEOUT_SEC = 15;
+/** How long closing what a clause has opened may take; a busy engine needs seconds for each container. */
+const CLOSE_TIMEOUT_SEC = 30;
 
 /**
  * Holds a runtime to every clause of the contract, on this machine. Throws `RUNTIME_UNAVAILABLE` where it does
