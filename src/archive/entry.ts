@@ -34,6 +34,13 @@ export interface TransferLimits {
 const MAX_COMPONENTS = 128;
 const MAX_PATH_BYTES = 3000;
 
+/** The name that these steps down make. Pure. */
+export function nameOf(components: readonly Buffer[]): Buffer {
+  return Buffer.concat(components.flatMap((one, index) => (index === 0 ? [one] : [SLASH, one])));
+}
+
+const SLASH = Buffer.from('/');
+
 /** What is deeper than that, as is said of it. */
 export const TOO_DEEP = `deeper than ${MAX_COMPONENTS} folders or ${MAX_PATH_BYTES} bytes`;
 

@@ -1,6 +1,6 @@
 /** Archives into a container and out of it: made and taken apart in there, and looked through here. */
 import { acceptEntries } from '../../archive/acceptEntries.ts';
-import type { ArchiveEntry, LeftOut } from '../../archive/entry.ts';
+import { type ArchiveEntry, type LeftOut, nameOf } from '../../archive/entry.ts';
 import { readArchive } from '../../archive/readArchive.ts';
 import { writeArchive } from '../../archive/writeArchive.ts';
 import { isSandboxError } from '../../errors.ts';
@@ -46,7 +46,7 @@ export async function packOf(
         for await (const entry of acceptEntries(readArchive(whole), { ...limits, links: true, onLeftOut })) {
           const { components, type, target, ...rest } = entry;
           if (components.length === 0) continue;
-          const name = joined(components);
+          const name = nameOf(components);
           if (type === 'symlink') yield { ...rest, type, name, size: 0, content: [], target };
           else yield { ...rest, type, name, ...(type === 'directory' ? { size: 0, content: [] } : {}) };
         }
@@ -54,10 +54,11 @@ export async function packOf(
         throw isSandboxError(error) ? error : containerFailed(error);
       }
       const code = await exec.code();
-      if (code === 0) return;
       const said = await exec.complaint;
-      if (!IN_PART.includes(code)) throw refusalFor(code, said);
-      leftOut.push({ path: '.', because: `not read: ${said.slice(0, 1000).trim() || 'no reason given'}` });
+      // GNU tar warns of what it may not read, and says that all is well.
+      if (code === 0 && said === '') return;
+      if (code !== 0 && !IN_PART.includes(code)) throw refusalFor(code, said);
+      leftOut.push(...leftOutBy(said));
     }
   } catch (error) {
     exec.close();
@@ -65,9 +66,29 @@ export async function packOf(
   }
 }
 
-function joined(components: readonly Buffer[]): Buffer {
-  return Buffer.concat(components.flatMap((one, index) => (index === 0 ? [one] : [Buffer.from('/'), one])));
+/** What GNU tar says that it did not take; what it says in other words concerns nobody knows what. Pure. */
+export function leftOutBy(said: string): LeftOut[] {
+  const lines = said.split('\n').filter((line) => line !== '');
+  const named = lines.map((line): LeftOut | undefined => {
+    const [, path = '', reason = ''] = COMPLAINT.exec(line) ?? [];
+    const because = REASONS[reason];
+    return because === undefined ? undefined : { path, because };
+  });
+  const unknown = lines
+    .filter((_, index) => named[index] === undefined)
+    .join('\n')
+    .slice(0, 1000);
+  const rest = { path: '.', because: `not read: ${unknown || 'no reason given'}` };
+  return [...named.filter((one) => one !== undefined), ...(unknown === '' && lines.length > 0 ? [] : [rest])];
 }
+
+/** A name with a character of its own is escaped, and not read back. */
+const COMPLAINT = /^tar: \.\/([^\\]+?): (?:Warning: )?(socket ignored|Cannot open: Permission denied)$/;
+
+const REASONS: Readonly<Record<string, string>> = {
+  'socket ignored': 'a socket',
+  'Cannot open: Permission denied': 'it cannot be read',
+};
 
 /** Sends what is sane of an archive to `tar` in there. */
 export async function unpackIn(
@@ -85,7 +106,7 @@ export async function unpackIn(
     const accepted = acceptEntries(readArchive(archive, signal), { ...limits, links: links === 'kept' });
     for await (const { components, type, target, ...rest } of accepted) {
       if (components.length === 0) continue;
-      const name = joined([Buffer.from(UNPACKED.folder), ...components]);
+      const name = nameOf([Buffer.from(UNPACKED.folder), ...components]);
       if (type === 'file') yield { ...rest, type, name };
       else if (type === 'symlink') yield { name, type, target };
       else yield { name, type };
