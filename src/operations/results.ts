@@ -101,6 +101,7 @@ export function assemble(
         runtime: sandbox.runtimeVersion,
         ...(outcome.interpreterVersion === undefined ? {} : { interpreter: outcome.interpreterVersion }),
       },
+      ...(sandbox.root === undefined ? {} : { root: sandbox.root }),
       sandboxId: sandbox.id,
       ...(sandbox.fallbackFrom === undefined ? {} : { fallbackFrom: sandbox.fallbackFrom }),
       ...(outcome.network === undefined ? {} : { network: networkRecord(outcome.network) }),

@@ -1,7 +1,7 @@
 import type { NetworkDecision } from '../egress/decision.ts';
 import type { LanguageName } from '../languages/language.ts';
 import type { LimitName } from '../policy/policy.ts';
-import type { Enforced, Usage } from '../runtimes/runtime.ts';
+import type { Enforced, Root, Usage } from '../runtimes/runtime.ts';
 
 /** How an execution ended. A program that fails is an outcome, never an exception. */
 export type Outcome =
@@ -51,6 +51,8 @@ export interface ExecutionMeta {
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
   readonly versions: Readonly<Record<string, string>>;
+  /** Whose files the program found as its system; absent where nothing was started. */
+  readonly root?: Root;
   readonly sandboxId: string | null;
   readonly executionId: string;
   /** The place of its last record in the audit log: whoever keeps this can show that the log was cut or replaced. */

@@ -76,6 +76,7 @@ it('writes every field there can be', () => {
     meta: {
       ...minimal.meta,
       fallbackFrom: 'docker',
+      root: { kind: 'image', name: 'x', id: 'sha256:1' },
       enforced: {
         isolation: 'namespace',
         network: 'none',
@@ -116,6 +117,7 @@ it('writes every field there can be', () => {
     meta: {
       ...minimalJson.meta,
       fallback_from: 'docker',
+      root: { kind: 'image', name: 'x', id: 'sha256:1' },
       enforced: {
         isolation: 'namespace',
         network: 'none',

@@ -43,6 +43,7 @@ function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
     stdout_bytes: meta.stdoutBytes,
     stderr_bytes: meta.stderrBytes,
     versions: { ...meta.versions },
+    root: meta.root && { ...meta.root },
     sandbox_id: meta.sandboxId,
     execution_id: meta.executionId,
     record: meta.record && { seq: meta.record.seq, hash: meta.record.hash },

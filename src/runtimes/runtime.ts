@@ -116,9 +116,20 @@ export interface Relay {
   close(): void;
 }
 
+/** Whose files a program finds as its system. */
+export type Root =
+  /** This host's own; its name and version as `/etc/os-release` has it. */
+  | { readonly kind: 'host'; readonly name: string }
+  /** An image's: `id` is its digest, which no other image has. */
+  | { readonly kind: 'image'; readonly name: string; readonly id: string }
+  /** Those below a folder of this host. */
+  | { readonly kind: 'folder'; readonly name: string };
+
 /** One isolated place with a workspace, as a driver supplies it. */
 export interface Guest {
   readonly enforced: Enforced;
+  /** Absent where nobody can tell. */
+  readonly root?: Root;
   /** The workspace's absolute path as the program sees it. */
   readonly workspace: string;
   /** True when programs that run side by side share 127.0.0.1. */

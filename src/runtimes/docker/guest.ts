@@ -2,7 +2,7 @@ import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
 import { assertFits } from '../host/launch.ts';
-import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay } from '../runtime.ts';
+import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay, Root } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import { assertFitsProcesses, diskShares, limitsInShell, tightened, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
@@ -27,6 +27,7 @@ const OF_THE_ENGINE = ['HOSTNAME', 'TERM', 'container', 'TINI_KILL_PROCESS_GROUP
 /** A sandbox of containers: each program gets one of its own. */
 export class DockerGuest extends HostGuest {
   readonly workspace = WRITABLE.workspace;
+  override readonly root: Root;
   readonly environment: Readonly<Record<string, string>>;
   readonly enforced: Enforced;
   override readonly sharesLoopback: boolean;
@@ -45,6 +46,7 @@ export class DockerGuest extends HostGuest {
   ) {
     super(files.operations);
     this.#parts = parts;
+    this.root = { kind: 'image', name: parts.image.name, id: parts.image.id };
     this.#files = files;
     if (files.kind === 'kept') this.lost = files.operations.lost;
     this.#first = first;

@@ -69,7 +69,17 @@ export async function createGuest(parts: SandboxParts): Promise<Guest> {
     root.furnish(stage);
     furnishControl(stage, init);
     const { rootReadonly } = root;
-    return new GvisorGuest({ tools, engine, spec, stage, groups, capabilities, interpreters, rootReadonly });
+    return new GvisorGuest({
+      tools,
+      engine,
+      spec,
+      stage,
+      groups,
+      capabilities,
+      interpreters,
+      rootReadonly,
+      folder: parts.root,
+    });
   } catch (error) {
     const stage = await staging.catch(() => undefined);
     await stage?.first.launcher.abandon();

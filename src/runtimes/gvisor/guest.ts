@@ -5,6 +5,7 @@ import { getSystemErrorName } from 'node:util';
 import { SandboxError } from '../../errors.ts';
 import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
+import { rootOfHost } from '../host/hostRoot.ts';
 import { prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
 import { assertFits } from '../host/launch.ts';
@@ -24,6 +25,7 @@ import type {
   GuestProcess,
   Relay,
   RelayWish,
+  Root,
   SandboxSpec,
 } from '../runtime.ts';
 import { bundleConfig, runArguments } from './bundle.ts';
@@ -57,16 +59,20 @@ export interface GvisorParts {
   readonly interpreters: FoundInterpreters;
   /** See `BundleSpec`. */
   readonly rootReadonly: boolean;
+  /** The folder that is its root; the host's own system otherwise. */
+  readonly folder: string | undefined;
 }
 
 /** A sandbox of gVisor: each program of it gets a kernel of its own over the same files. */
 export class GvisorGuest extends StagedGuest {
   readonly enforced: Enforced;
+  override readonly root: Root;
   readonly #parts: GvisorParts;
 
   constructor(parts: GvisorParts) {
     super(parts);
     this.#parts = parts;
+    this.root = parts.folder === undefined ? rootOfHost() : { kind: 'folder', name: parts.folder };
     this.enforced = readEnforced(parts);
   }
 

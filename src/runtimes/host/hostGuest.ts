@@ -9,10 +9,12 @@ import type {
   Guest,
   GuestProcess,
   RemoveOptions,
+  Root,
   TransferLimits,
   Unpacked,
   UnpackOptions,
 } from '../runtime.ts';
+import { rootOfHost } from './hostRoot.ts';
 
 /** The file operations of a guest; what they promise stands at `Guest`. */
 export interface GuestFiles {
@@ -37,6 +39,7 @@ export interface GuestFiles {
 /** What the guests of all runtimes share: files, and an end in good order. */
 export abstract class HostGuest implements Guest {
   abstract readonly enforced: Enforced;
+  readonly root: Root = rootOfHost();
   abstract readonly workspace: string;
   readonly sharesLoopback: boolean = false;
   abstract readonly environment: Readonly<Record<string, string>>;
