@@ -23,7 +23,9 @@ export function makePrivateFolder(path: string, hint = HINT): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw unusable(path, (error as Error).message, hint);
+    // Something else is there: what it is, is said below.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw unusable(path, (error as Error).message, hint);
   }
   if (!isPrivateFolder(path, hint)) throw unusable(path, 'it was removed just now', hint);
 }
