@@ -14,6 +14,7 @@ export const ERROR_CODES = {
   SANDBOX_FAILED: 'The isolation itself failed, not the program in it.',
   POOL_EXHAUSTED: 'No more sandboxes may be started now.',
   WAIT_FAILED: 'What was waited for did not come.',
+  WORKSPACE_CHANGED: 'The workspace is not what it was when this was prepared.',
   FILE_NOT_FOUND: 'There is no such file in the workspace.',
   PATH_OUTSIDE_WORKSPACE: 'The path does not stay inside the workspace.',
   AUDIT_UNAVAILABLE: 'The record cannot be written, so nothing may run.',

@@ -20,7 +20,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['archive', 'egress', 'languages', 'policy', 'result', 'runtimes'],
   config: ['egress', 'files', 'languages', 'policy'],
   egress: ['policy', 'runtimes'],
-  operations: ['audit', 'config', 'egress', 'gate', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
+  operations: [
+    'archive',
+    'audit',
+    'config',
+    'egress',
+    'gate',
+    'languages',
+    'policy',
+    'result',
+    'runtimes',
+    'sandbox',
+  ],
   contract: ['archive', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
   cli: ['config', 'contract', 'files', 'languages', 'operations', 'policy', 'result', 'runtimes'],
   '.': ['config', 'egress', 'gate', 'languages', 'operations', 'policy', 'result', 'runtimes', 'sandbox'],
@@ -38,6 +49,7 @@ const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@lezer/common': ['gate'],
   'fastest-levenshtein': ['config'],
   'tar-stream': ['archive'],
+  diff: ['operations'],
 };
 
 /** What drivers have in common, below `runtimes/`. */

@@ -62,6 +62,18 @@ export interface EndedEvent extends AuditEvent {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
+/** What a dry run did in its copy of the workspace. */
+export interface EffectsEvent extends AuditEvent {
+  readonly type: 'effects';
+  readonly id: string;
+  readonly sandbox_id: string;
+  /** Of all that its commit writes. */
+  readonly sha256: string;
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+}
+
 /** A host was asked for, from inside. */
 export interface NetworkEvent extends AuditEvent {
   readonly type: 'network';
@@ -84,6 +96,7 @@ export type RecordedEvent =
   | DecisionEvent
   | StartedEvent
   | EndedEvent
+  | EffectsEvent
   | NetworkEvent
   | SandboxEvent;
 

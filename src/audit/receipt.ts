@@ -25,7 +25,9 @@ export interface Receipt {
   readonly policy: unknown;
   readonly runtime: unknown;
   readonly network: readonly unknown[];
-  /** Outcome, what was enforced, hashes of output and files; null when it has not ended. */
+  /** Of a dry run: what its commit would write, by its hash. */
+  readonly effects: unknown;
+  /** Outcome, what was enforced, image or root, hashes of output and files; null when it has not ended. */
   readonly result: unknown;
 }
 
@@ -71,7 +73,9 @@ export function openStatement(envelope: unknown, key: KeyObject): Statement {
 function receiptOf(id: string, records: readonly ReadRecord[]): Receipt {
   const own = records.filter((record) => record['id'] === id);
   const last = (type: string) => own.findLast((record) => record.type === type);
-  const [request, decision, started, ended] = ['request', 'decision', 'started', 'ended'].map(last);
+  const [request, decision, started, effects, ended] = [
+    ...['request', 'decision', 'started', 'effects', 'ended'].map(last),
+  ];
   if (request === undefined) {
     throw new SandboxError('INPUT_INVALID', `There is no record of ${JSON.stringify(id.slice(0, 100))}.`, {
       hint: 'Run: glovebox audit list --type request',
@@ -93,6 +97,7 @@ function receiptOf(id: string, records: readonly ReadRecord[]): Receipt {
     policy: started?.['policy'] ?? null,
     runtime: started?.['runtime'] ?? null,
     network: own.filter(({ type }) => type === 'network').map(bare),
+    effects: effects === undefined ? null : bare(effects),
     result: ended === undefined ? null : bare(ended),
   };
 }

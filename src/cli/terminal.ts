@@ -8,3 +8,11 @@ export function forTerminal(text: string): string {
     return code <= 0xff ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
   });
 }
+
+/** The same for text of several lines, which stay lines; tabs stay too. */
+export function linesForTerminal(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.split('\t').map(forTerminal).join('\t'))
+    .join('\n');
+}

@@ -27,6 +27,7 @@ export const OPERATIONS = [
   'forward_port',
   'start_context',
   'stop_process',
+  'commit_dry_run',
   'destroy_sandbox',
   'metadata',
 ] as const;

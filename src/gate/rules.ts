@@ -18,7 +18,7 @@ const BUILT_IN: readonly Written[] = [
   {
     id: 'dangerous-code',
     description: 'The code seems to do what a person should see first.',
-    operations: ['execute', 'write_file'],
+    operations: ['execute', 'write_file', 'commit_dry_run'],
     when: [{ findings: ['dangerous'] }],
     level: 'CRITICAL',
     examples: {
@@ -65,7 +65,7 @@ const BUILT_IN: readonly Written[] = [
   {
     id: 'executable',
     description: 'A file is written that can be started.',
-    operations: ['write_file'],
+    operations: ['write_file', 'commit_dry_run'],
     when: [
       { equals: { executable: true } },
       { matches: { path: '\\.(sh|bash|so|dll|exe|bat|cmd|ps1)$|(^|/)bin/' } },
@@ -78,8 +78,8 @@ const BUILT_IN: readonly Written[] = [
   },
   {
     id: 'files',
-    description: 'Files are read, written or listed.',
-    operations: ['read_file', 'write_file', 'remove_file', 'list_files'],
+    description: 'Files are read, written, removed or listed.',
+    operations: ['read_file', 'write_file', 'remove_file', 'list_files', 'commit_dry_run'],
     level: 'MEDIUM',
     examples: { matching: [{ operation: 'read_file' }], missing: [{ operation: 'execute' }] },
   },

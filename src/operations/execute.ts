@@ -5,10 +5,11 @@ import type { Policy } from '../policy/policy.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import { chooseRuntime } from '../runtimes/choose.ts';
 import type { Background } from '../sandbox/background.ts';
+import type { Program, ProgramOutcome } from '../sandbox/program.ts';
 import { Sandbox, type SandboxUse } from '../sandbox/sandbox.ts';
 import type { Context } from './context.ts';
 import { blockedMessage, type Checked, inspect } from './inspection.ts';
-import { type Job, outputKb, prepare } from './job.ts';
+import { type Job, outputKb, type Prepared, prepare } from './job.ts';
 import { allLanguages } from './languages.ts';
 import { lowerLimits } from './lowerLimits.ts';
 import type { ExecuteOptions, LiveRunOptions, RunOptions, StartOptions } from './options.ts';
@@ -62,6 +63,8 @@ export interface Opened {
   readonly warnings: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly maxOutputKb: number;
+  /** Makes another one like it, empty and without an end of its own: whoever makes it closes it. */
+  like(use: Pick<SandboxUse, 'onDecision'>, signal?: AbortSignal): Promise<Sandbox>;
   /** What runs in it, until its end is recorded. */
   readonly executions: Set<Promise<unknown>>;
   /** Settles once its end is recorded, behind that of all that ran; rejects with `AUDIT_UNAVAILABLE`. */
@@ -76,17 +79,25 @@ export function counted<T>({ executions }: Pick<Opened, 'executions'>, execution
   return execution;
 }
 
-/** Runs once in a sandbox that lives on. */
+/** Runs a program, and hands what came of it to `result`, with the sandbox that it ran in. */
+export type RunIn = (
+  program: Program & Pick<Prepared, 'executionId'>,
+  result: (sandbox: Sandbox, outcome: ProgramOutcome) => ExecutionResult,
+) => Promise<ExecutionResult>;
+
+/** Runs once in a sandbox that lives on, or, as a dry run, wherever `runIn` says. */
 export async function executeIn(
   context: Context,
   opened: Opened,
   job: Job,
   options: LiveRunOptions,
+  { runIn, isDry = false }: { readonly runIn?: RunIn; readonly isDry?: boolean } = {},
 ): Promise<ExecutionResult> {
   const { sandbox } = opened;
   const { timeoutSec, warnings: cut } = timeOf(context, opened, options);
   const lowered = lowerLimits(sandbox, options);
-  const prepared = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const given = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const prepared = isDry ? { ...given, isDry } : given;
   const notes = [...opened.warnings, ...cut, ...lowered.warnings];
   const passage = await ExecutionPassage.open(context, prepared, sandbox.id);
   const execution = passage.over(async () => {
@@ -96,12 +107,14 @@ export async function executeIn(
     const refusal = blockOf(inspection) ?? denialOf(await passage.admit(sandbox.runtime, sandbox.policy));
     if (refusal !== undefined) return refused(context, prepared, inspection, refusal, sandbox.policy, notes);
     const { executionId } = prepared;
-    const outcome = await sandbox.run({
+    const program = {
       ...passage.program,
       executionId,
       onStart: () => options.onStart?.({ executionId }),
-    });
-    return assemble(prepared, inspection, sandbox, outcome, notes);
+    };
+    const result = (where: Sandbox, outcome: ProgramOutcome): ExecutionResult =>
+      assemble(prepared, inspection, where, outcome, notes);
+    return runIn === undefined ? result(sandbox, await sandbox.run(program)) : runIn(program, result);
   });
   return counted(opened, execution);
 }
@@ -231,6 +244,8 @@ export async function openSandbox(
     warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings],
     env: options.env ?? {},
     maxOutputKb: outputKb(options) ?? standard,
+    like: (use, signal) =>
+      Sandbox.create(choice, choice.policy, languages, signal, { id: sandbox.id, ...use }),
     executions,
     endRecorded,
   };

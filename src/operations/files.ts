@@ -21,7 +21,8 @@ export function files(sandbox: Sandbox, operate: Operate): Files {
   return {
     async writeFile(path, content) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
-      const wish = () => ({ parameters: { path }, content: { bytes, path } });
+      const look = async () => (await import('./oversight/look.ts')).lookAtFile(path, bytes);
+      const wish = () => ({ parameters: { path }, content: { bytes }, look });
       return operate('write_file', wish, () => sandbox.writeFile(path, bytes));
     },
     readFile: (path) =>

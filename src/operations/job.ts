@@ -20,6 +20,8 @@ export interface Prepared {
   readonly code: string;
   readonly maxOutputKb: number;
   readonly env: Readonly<Record<string, string>>;
+  /** It runs in a copy of the workspace. */
+  readonly isDry?: boolean;
 }
 
 export function prepare(

@@ -10,6 +10,7 @@ import type {
   FileEntry,
   Guest,
   RemoveOptions,
+  Root,
   SandboxSpec,
   Unpacked,
 } from '../runtimes/runtime.ts';
@@ -169,6 +170,11 @@ export class Sandbox {
     return this.#guest.enforced;
   }
 
+  /** Whose files its programs find as their system. */
+  get root(): Root | undefined {
+    return this.#guest.root;
+  }
+
   get createdAt(): Date {
     return this.#life.createdAt;
   }
@@ -243,6 +249,15 @@ export class Sandbox {
     } catch (error) {
       throw this.#explain(error);
     }
+  }
+
+  /** Does something with the guest in the same queue as the programs: none of them runs meanwhile. */
+  exclusively<T>(operation: (guest: Guest) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const turn = (guest: Guest) => async (): Promise<T> => {
+      this.assertOpen();
+      return operation(guest);
+    };
+    return this.use((guest) => this.#turns.take(turn(guest), signal, () => Promise.reject(signal?.reason)));
   }
 
   /** Installs one package, in the same queue as the programs: they see it either not at all or whole. */

@@ -5,7 +5,11 @@ export class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Resolves as `run` does, or with `instead` when the signal comes while it still waits; then it never runs. */
-  take<T>(run: () => Promise<T>, signal: AbortSignal | undefined, instead: () => T): Promise<T> {
+  take<T>(
+    run: () => Promise<T>,
+    signal: AbortSignal | undefined,
+    instead: () => T | PromiseLike<T>,
+  ): Promise<T> {
     let begun = false;
     const turn = this.#last.then(() => {
       if (signal?.aborted) return instead();

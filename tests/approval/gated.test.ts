@@ -140,6 +140,37 @@ describe('a no', () => {
     expect(await context.execute('1 + 1')).toMatchObject({ outcome: 'exited' });
   });
 
+  it('to a dry run runs nothing, and to its commit changes nothing; both show what they are about', async () => {
+    let isOpen = true;
+    const { gate, questions } = asking(() => (isOpen ? YES : NO));
+    await using sandbox = await createSandbox({ configFile, gate });
+    await sandbox.writeFile('kept', 'text');
+    questions.length = 0;
+    isOpen = false;
+    const denied = await sandbox.dryRun(['touch', 'made']);
+    expect(denied).toMatchObject({ result: { outcome: 'denied' }, effects: { files: [] } });
+    await expect(denied.commit()).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    isOpen = true;
+    const code = 'rm kept; printf "rm -rf /\\n" >made.sh; chmod +x made.sh';
+    await using dry = await sandbox.dryRun(['sh', '-c', code]);
+    isOpen = false;
+    await expect(dry.commit()).rejects.toMatchObject({ code: 'APPROVAL_DENIED' });
+    expect((await sandbox.listFiles().catch(() => ({ files: [] }))).files).toEqual([]);
+    isOpen = true;
+    expect((await sandbox.listFiles()).files.map(({ name }) => name)).toEqual(['kept']);
+    expect(questions[0]).toMatchObject({ operation: 'execute', parameters: { dry_run: true } });
+    const asked = questions.find(({ operation }) => operation === 'commit_dry_run');
+    expect(asked).toMatchObject({
+      parameters: { effects_sha256: dry.hash, added: 1, removed: 1, executable: true },
+      risk: { level: 'CRITICAL' },
+    });
+    expect(Buffer.from(asked?.code?.bytes ?? []).toString()).toMatch(
+      /^2 files.*\n- kept .*\n\+ made\.sh {2}program, 9 bytes, SHA-256 [\s\S]*\+rm -rf \//,
+    );
+    await dry.commit();
+    expect((await sandbox.listFiles()).files.map(({ name }) => name)).toEqual(['made.sh']);
+  });
+
   it('is not needed to end a process or a sandbox', async () => {
     let isOpen = true;
     const { gate } = asking(() => (isOpen ? YES : NO));

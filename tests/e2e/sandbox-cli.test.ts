@@ -50,6 +50,46 @@ for (const { runtime, needs } of STORY) {
   });
 }
 
+describe('a dry run', () => {
+  it('is told, and committed once and only to what it began with', async () => {
+    const id = await create('--runtime', 'local');
+    await succeed('write', id, 'kept.txt', '--text', 'kept\n');
+    const dry = async (command: string) => {
+      const args = ['exec', id, '--dry-run', '--json', '--command', '--', 'sh', '-c', command];
+      return JSON.parse(await succeed(...args)).dry_run;
+    };
+    const told = await glovebox.run([
+      'sandbox',
+      'exec',
+      id,
+      '--dry-run',
+      '--command',
+      '--',
+      'sh',
+      '-c',
+      "echo out; echo x >'a\nb'",
+    ]);
+    expect(told.stdout).toBe('out\n');
+    expect(told.stderr).toMatch(
+      /^1 files.*\n\+ a\\x0ab {2}file, 2 bytes.*[\s\S]*To apply it: glovebox sandbox commit \S+ \S+\n$/m,
+    );
+    const first = await dry('rm kept.txt');
+    expect(first.effects.files).toMatchObject([{ kind: 'removed', path: 'kept.txt' }]);
+    await succeed('write', id, 'other.txt', '--text', 'x');
+    expect(await fail('commit', id, first.id)).toMatchObject({ status: 125, code: 'WORKSPACE_CHANGED' });
+    await succeed('discard', id, first.id);
+    expect(await fail('commit', id, first.id)).toMatchObject({ code: 'INPUT_INVALID' });
+    const second = await dry('rm kept.txt');
+    const committed = JSON.parse(await succeed('commit', id, second.id, '--json'));
+    expect(committed).toEqual({ dry_run: second.id, effects_sha256: second.effects_sha256 });
+    expect(await fail('commit', id, second.id)).toMatchObject({ code: 'INPUT_INVALID' });
+    const { files } = JSON.parse(await succeed('ls', id, '--json'));
+    expect(files).toMatchObject([{ name: 'other.txt' }]);
+    await succeed('rm', id);
+    await background.gone();
+  });
+});
+
 for (const { runtime, needs } of STORY.slice(1)) {
   describeWith(needs, `packages in a sandbox of ${runtime}`, () => {
     it('are installed from their registries, and used by code', async () => {

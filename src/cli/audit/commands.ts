@@ -6,7 +6,11 @@ export function addAuditCommands(audit: Command): void {
   audit
     .command('list')
     .description('print records, one a line, the oldest first')
-    .option('--type <type>', 'only these: request, finding, decision, started, ended, network, …', each)
+    .option(
+      '--type <type>',
+      'only these: request, finding, decision, started, ended, effects, network, …',
+      each,
+    )
     .option('--operation <operation>', 'only of these: execute, write_file, install_package, …', each)
     .option('--id <id>', 'only of this request or execution')
     .option('--sandbox <id>', 'only of this sandbox')

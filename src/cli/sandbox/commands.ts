@@ -62,6 +62,7 @@ Examples:
     .option('--memory-mb <n>', "memory limit, below the sandbox's")
     .option('--max-output-kb <n>', 'how much of each stream is kept')
     .option('--env <name=value>', 'a variable for the program; again for more', each)
+    .option('--dry-run', 'run in a copy of the workspace, and tell what it did there')
     .option('--json', 'print one JSON result instead of the output')
     .addHelpText(
       'after',
@@ -71,11 +72,36 @@ Exit status: as of glovebox run. Ctrl-C cancels the execution, and the sandbox l
 Examples:
   glovebox sandbox exec ID -c "open('a.txt', 'w').write('text')"
   glovebox sandbox exec ID program.py -- --verbose
-  glovebox sandbox exec ID --command -- pytest -q`,
+  glovebox sandbox exec ID --command -- pytest -q
+  glovebox sandbox exec ID --dry-run tidy.py`,
     )
     .action(async (id, file, args, options) => {
       const { exec } = await import('./exec.ts');
       process.exitCode = await withQuestions(id, () => exec(id, file, args, options));
+    });
+
+  sandbox
+    .command('commit')
+    .description('apply what a dry run wrote: exactly those bytes, or nothing when the workspace has changed')
+    .argument('<id>', 'the sandbox')
+    .argument('<dry-run>', 'what exec --dry-run has printed')
+    .option(...JSON_FLAG)
+    .addHelpText('after', '\nExample:\n  glovebox sandbox commit ID d035a889-90ee-4385-b4e0-3ef089c8065b')
+    .action(async (id, dryRun, options) => {
+      const { commit } = await import('./dryRuns.ts');
+      process.exitCode = await withQuestions(id, () => commit(id, dryRun, options));
+    });
+
+  sandbox
+    .command('discard')
+    .description('forget a dry run')
+    .argument('<id>', 'the sandbox')
+    .argument('<dry-run>', 'what exec --dry-run has printed')
+    .option(...JSON_FLAG)
+    .addHelpText('after', '\nExample:\n  glovebox sandbox discard ID d035a889-90ee-4385-b4e0-3ef089c8065b')
+    .action(async (id, dryRun, options) => {
+      const { discard } = await import('./dryRuns.ts');
+      process.exitCode = await discard(id, dryRun, options);
     });
 
   sandbox

@@ -4,10 +4,11 @@ import { cancellableProgram } from '../cancel.ts';
 import { exitStatus, printEnd } from '../ending.ts';
 import { passOn } from '../passOn.ts';
 import { type ProgramFlags, parseVariable, type What, whatToRun } from '../program.ts';
-import type { ExecuteRequest } from '../sandboxHost/protocol.ts';
+import type { DryRunJson, ExecuteRequest } from '../sandboxHost/protocol.ts';
 import { standardInput } from '../standardInput.ts';
 import { warn } from '../warn.ts';
 import { ask, brokenOff, errorFrom, eventsOf, tell } from './ask.ts';
+import { printDryRun } from './dryRuns.ts';
 import { hostOf, pathOf } from './hosts.ts';
 import { numberFlag } from './numberFlag.ts';
 
@@ -18,6 +19,7 @@ export interface ExecFlags extends ProgramFlags {
   readonly maxOutputKb?: string;
   readonly env?: readonly string[];
   readonly json?: boolean;
+  readonly dryRun?: boolean;
 }
 
 /** Runs once in a sandbox that lives on, and resolves to the exit status. */
@@ -33,7 +35,7 @@ export async function exec(
     const socket = await hostOf(id);
     const request = requestOf(what, flags, stdin !== undefined);
     const place = { socket, path: `${pathOf(id)}/executions` };
-    return report(await follow(place, request, stdin, signal), flags);
+    return report(id, await follow(place, request, stdin, signal), flags);
   });
 }
 
@@ -56,6 +58,7 @@ function requestOf(
     stdin: hasInput,
     // As with `run`: with a limit given, what is printed is cut as the result is.
     stream: !flags.json && flags.maxOutputKb === undefined,
+    ...(flags.dryRun ? { dry_run: true } : {}),
   };
 }
 
@@ -80,6 +83,7 @@ interface ResultJson {
 interface Result {
   readonly result: ResultJson;
   readonly warnings: readonly string[];
+  readonly dryRun: DryRunJson | undefined;
 }
 
 /** Runs it, feeds it, and passes its output on as it comes. It is cancelled by the signal, and when we are gone. */
@@ -117,7 +121,11 @@ async function follow(
           await passOn({ stream: event.stream, bytes: Buffer.from(event.data, 'base64') });
           break;
         case 'result':
-          return { result: event.result as unknown as ResultJson, warnings: event.warnings };
+          return {
+            result: event.result as unknown as ResultJson,
+            warnings: event.warnings,
+            dryRun: event.dry_run,
+          };
         case 'error':
           throw errorFrom(event.error);
       }
@@ -129,10 +137,11 @@ async function follow(
   }
 }
 
-function report({ result, warnings }: Result, flags: ExecFlags): number {
+function report(id: string, { result, warnings, dryRun }: Result, flags: ExecFlags): number {
   const { outcome, exit_code: exitCode, stdout, stderr, meta } = result;
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    const { text: _text, ...dry } = dryRun ?? {};
+    process.stdout.write(`${JSON.stringify(dryRun === undefined ? result : { ...result, dry_run: dry })}\n`);
   } else {
     warnings.forEach(warn);
     const { timeout_sec: timeoutSec, memory_mb: memoryMb } = meta.resource_limits;
@@ -146,6 +155,7 @@ function report({ result, warnings }: Result, flags: ExecFlags): number {
       signal: meta.signal,
     };
     printEnd(end, flags.maxOutputKb === undefined);
+    if (dryRun !== undefined) printDryRun(id, dryRun);
   }
   return exitStatus({ outcome, exitCode });
 }

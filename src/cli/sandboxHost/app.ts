@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import { SandboxError } from '../../errors.ts';
 import type { FileEntry } from '../../runtimes/runtime.ts';
 import { packageVersion } from '../../version.ts';
+import { DryRuns } from './dryRuns.ts';
 import { errorJson, statusOf } from './errorJson.ts';
 import { Executions } from './executions.ts';
 import { startInstallation } from './installation.ts';
@@ -23,7 +24,8 @@ import type { Sandboxes } from './sandboxes.ts';
 
 export function buildApp(sandboxes: Sandboxes, life: HostLife): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
-  const executions = new Executions();
+  const dryRuns = new DryRuns();
+  const executions = new Executions(dryRuns);
 
   app.use(async (context, next) => {
     await next();
@@ -72,6 +74,18 @@ export function buildApp(sandboxes: Sandboxes, life: HostLife): Hono<{ Bindings:
   app.delete('/v1/sandboxes/:id/executions/:execution', (context) => {
     const { id, execution } = context.req.param();
     executions.cancel(id, execution);
+    return context.body(null, 204);
+  });
+
+  app.post('/v1/sandboxes/:id/dry-runs/:run/commit', async (context) => {
+    const { id, run } = context.req.param();
+    sandboxes.get(id);
+    return context.json({ dry_run: run, effects_sha256: await dryRuns.commit(id, run) });
+  });
+  app.delete('/v1/sandboxes/:id/dry-runs/:run', async (context) => {
+    const { id, run } = context.req.param();
+    sandboxes.get(id);
+    await dryRuns.discard(id, run);
     return context.body(null, 204);
   });
 

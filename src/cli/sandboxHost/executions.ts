@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../../errors.ts';
+import type { DryRun } from '../../operations/dryRun.ts';
 import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import type { RunOptions } from '../../operations/options.ts';
 import type { ExecutionResult } from '../../result/result.ts';
 import { resultToJson } from '../../result/resultJson.ts';
+import type { DryRuns } from './dryRuns.ts';
 import { errorJson } from './errorJson.ts';
 import { eventStream } from './eventStream.ts';
 import type { ExecuteRequest } from './protocol.ts';
@@ -19,6 +21,11 @@ interface Going {
 /** The executions that go on, by ids of their own: they can be fed and cancelled before it is their turn. */
 export class Executions {
   readonly #going = new Map<string, Going>();
+  readonly #dryRuns: DryRuns;
+
+  constructor(dryRuns: DryRuns) {
+    this.#dryRuns = dryRuns;
+  }
 
   /** Runs it; what comes of it is told as it comes. It is cancelled when nobody listens any more. */
   start(id: string, sandbox: LiveSandbox, request: ExecuteRequest): Response {
@@ -31,7 +38,7 @@ export class Executions {
       this.#going.set(execution, { sandbox: id, stdin, cancel: () => cancel.abort() });
       try {
         await tell({ type: 'accepted', execution });
-        const result = await run(sandbox, request, {
+        const { result, dryRun } = await run(sandbox, request, {
           signal: AbortSignal.any([gone, cancel.signal]),
           ...(stdin === undefined ? {} : { stdin }),
           ...(request.stream
@@ -43,7 +50,8 @@ export class Executions {
         });
         const told = new Set(sandbox.warnings);
         const warnings = (result.meta.warnings ?? []).filter((warning) => !told.has(warning));
-        await tell({ type: 'result', result: resultToJson(result), warnings });
+        const dry = dryRun && { dry_run: await this.#dryRuns.add(sandbox, dryRun) };
+        await tell({ type: 'result', result: resultToJson(result), warnings, ...dry });
       } catch (error) {
         await tell({ type: 'error', error: errorJson(error) });
       } finally {
@@ -74,11 +82,11 @@ export class Executions {
   }
 }
 
-function run(
+async function run(
   sandbox: LiveSandbox,
   request: ExecuteRequest,
   given: Pick<RunOptions, 'signal' | 'stdin' | 'onOutput'>,
-): Promise<ExecutionResult> {
+): Promise<{ readonly result: ExecutionResult; readonly dryRun?: DryRun }> {
   const options = {
     ...given,
     ...(request.args === undefined ? {} : { args: request.args }),
@@ -87,11 +95,15 @@ function run(
     ...(request.max_memory_mb === undefined ? {} : { maxMemoryMb: request.max_memory_mb }),
     ...(request.max_output_kb === undefined ? {} : { maxOutputKb: request.max_output_kb }),
   };
-  if (request.command !== undefined) {
-    return sandbox.exec(request.command as readonly [string, ...string[]], options);
+  const language = request.language === undefined ? {} : { language: request.language };
+  const command = request.command as readonly [string, ...string[]] | undefined;
+  const code = Buffer.from(request.code ?? '', 'base64');
+  if (request.dry_run) {
+    const dryRun = await sandbox.dryRun(command ?? { code, ...language }, options);
+    return { result: dryRun.result, dryRun };
   }
-  return sandbox.execute(Buffer.from(request.code ?? '', 'base64'), {
-    ...options,
-    ...(request.language === undefined ? {} : { language: request.language }),
-  });
+  const result = await (command === undefined
+    ? sandbox.execute(code, { ...options, ...language })
+    : sandbox.exec(command, options));
+  return { result };
 }

@@ -54,6 +54,17 @@ export interface ExecuteRequest {
   readonly stdin?: boolean;
   /** Output is told as it comes. */
   readonly stream?: boolean;
+  /** In a copy of the workspace. */
+  readonly dry_run?: boolean;
+}
+
+/** What a dry run did, and by what name it is committed; stands beside its result. */
+export interface DryRunJson {
+  readonly id: string;
+  readonly effects_sha256: string;
+  readonly effects: Readonly<Record<string, unknown>>;
+  /** The effects for a person to read; names in it are as the program chose them. */
+  readonly text: string;
 }
 
 export interface InstallRequest {
@@ -88,6 +99,7 @@ export type HostEvent =
       readonly type: 'result';
       readonly result: Record<string, unknown>;
       readonly warnings: readonly string[];
+      readonly dry_run?: DryRunJson;
     }
   | { readonly type: 'error'; readonly error: ErrorJson };
 

@@ -35,6 +35,7 @@ export function describeRun(prepared: Prepared, sandboxId: string | null, stdin:
       stdin: stdin === undefined ? null : stdin instanceof Uint8Array ? shown(stdin) : 'stream',
       files: mapOf(files, shown),
       collect: [...collect],
+      ...(prepared.isDry ? { dry_run: true } : {}),
       ...{ timeout_sec: timeoutSec ?? null, max_output_kb: maxOutputKb },
       ...(limits?.memoryMb === undefined ? {} : { memory_mb: limits.memoryMb }),
       ...(limits?.processes === undefined ? {} : { processes: limits.processes }),

@@ -1,4 +1,5 @@
 /** What code seems to do, however it is given. */
+import type { Sight } from '../../gate/effects.ts';
 import { inspectCode } from '../../gate/inspectCode.ts';
 import { languageOfFile } from '../../languages/index.ts';
 import type { Program } from '../../sandbox/program.ts';
@@ -16,6 +17,20 @@ export async function lookAtFile(path: string, content: Uint8Array): Promise<See
   return language === undefined
     ? { sights: [] }
     : inspectCode(Buffer.from(content).toString('utf8'), language.name);
+}
+
+/** Of several files. */
+export async function lookAtFiles(
+  files: AsyncIterable<{ readonly path: string; readonly content: Uint8Array }>,
+): Promise<Seen> {
+  const sights: Sight[] = [];
+  const notInspected: string[] = [];
+  for await (const { path, content } of files) {
+    const seen = await lookAtFile(path, content);
+    sights.push(...seen.sights.map((sight) => ({ ...sight, why: `${sight.why} (in ${path})` })));
+    if (seen.notInspected !== undefined) notInspected.push(`${path}: ${seen.notInspected}`);
+  }
+  return { sights, ...(notInspected.length === 0 ? {} : { notInspected: notInspected.join(' ') }) };
 }
 
 /** One word of a shell, whatever is in it. Nothing of this is ever run. */

@@ -6,6 +6,7 @@ import type { Policy } from '../../policy/policy.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { OnDecision } from '../../sandbox/sandboxNetwork.ts';
 import type { Context } from '../context.ts';
+import type { Seen } from './oversight.ts';
 
 interface OnNetwork {
   readonly onNetwork?: OnDecision;
@@ -78,8 +79,10 @@ export async function makeRecorded(
 /** What is asked for besides running code. */
 export interface Wish {
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** What is written, and by what name it would be started. */
-  readonly content?: { readonly bytes: Uint8Array; readonly path?: string };
+  /** What is written. */
+  readonly content?: { readonly bytes: Uint8Array };
+  /** What is seen in the code that is written; asked where somebody decides. */
+  look?(): Promise<Seen>;
 }
 
 /** `recorded`, in one sandbox. */
@@ -101,15 +104,12 @@ export async function recorded<T>(
 ): Promise<T> {
   if (oversight === undefined) return action();
   const { describePolicy } = await import('./describe.ts');
-  const { parameters, content } = wish();
+  const { parameters, content, look } = wish();
   const passage = oversight.request({
     ...{ id: randomUUID(), operation, sandboxId, parameters },
     ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
   });
-  if (oversight.gate !== undefined && content?.path !== undefined) {
-    const { lookAtFile } = await import('./look.ts');
-    passage.saw(await lookAtFile(content.path, content.bytes));
-  }
+  if (oversight.gate !== undefined && look !== undefined) passage.saw(await look());
   return passage.through(() => ({ runtime, policy: describePolicy(policy) }), action, describe);
 }
 

@@ -1,0 +1,56 @@
+import { SandboxError } from '../../errors.ts';
+import type { DryRun } from '../../operations/dryRun.ts';
+import { effectsText, effectsToJson } from '../../operations/effects.ts';
+import type { LiveSandbox } from '../../operations/liveSandbox.ts';
+import type { DryRunJson } from './protocol.ts';
+
+/** Each holds what it would write: of a sandbox only the last ones are kept. */
+const KEPT = 10;
+
+/** The dry runs that wait for somebody to decide about them. */
+export class DryRuns {
+  readonly #waiting = new Map<string, Map<string, DryRun>>();
+
+  async add(sandbox: LiveSandbox, dryRun: DryRun): Promise<DryRunJson> {
+    const { id, hash, effects } = dryRun;
+    const waiting = this.#of(sandbox).set(id, dryRun);
+    for (const [oldest, forgotten] of waiting) {
+      if (waiting.size <= KEPT) break;
+      waiting.delete(oldest);
+      await forgotten.discard();
+    }
+    return { id, effects_sha256: hash, effects: effectsToJson(effects), text: effectsText(effects) };
+  }
+
+  /** Throws what its `commit` throws; one that was committed is known no more. */
+  async commit(sandbox: string, id: string): Promise<DryRunJson['effects_sha256']> {
+    const dryRun = this.#find(sandbox, id);
+    await dryRun.commit();
+    this.#waiting.get(sandbox)?.delete(id);
+    return dryRun.hash;
+  }
+
+  async discard(sandbox: string, id: string): Promise<void> {
+    const dryRun = this.#find(sandbox, id);
+    this.#waiting.get(sandbox)?.delete(id);
+    await dryRun.discard();
+  }
+
+  /** Once their sandbox is gone there is nothing that they could be applied to. */
+  #of({ id, whenEnded }: LiveSandbox): Map<string, DryRun> {
+    const known = this.#waiting.get(id);
+    if (known !== undefined) return known;
+    const waiting = new Map<string, DryRun>();
+    this.#waiting.set(id, waiting);
+    void whenEnded.then(() => this.#waiting.delete(id));
+    return waiting;
+  }
+
+  #find(sandbox: string, id: string): DryRun {
+    const found = this.#waiting.get(sandbox)?.get(id);
+    if (found !== undefined) return found;
+    throw new SandboxError('INPUT_INVALID', `No dry run ${JSON.stringify(id.slice(0, 100))} waits there.`, {
+      hint: `It may have been committed or discarded; the last ${KEPT} of a sandbox are kept. Make it again.`,
+    });
+  }
+}
