@@ -26,8 +26,8 @@ export { LANGUAGE_NAMES, type LanguageName } from './languages/language.ts';
 export { runCode, runPythonCode } from './operations/agentTools.ts';
 export type { BackgroundJob, BackgroundProcess } from './operations/backgroundProcess.ts';
 export type { CellOptions, ContextOptions, SandboxContext } from './operations/contexts.ts';
-export type { DryRun } from './operations/dryRun.ts';
-export type { Effects, FileEffect, FileState, HostEffect } from './operations/effects.ts';
+export type { DryRun, DryRunOptions } from './operations/dryRun/dryRun.ts';
+export type { Effects, FileEffect, FileState, HostEffect } from './operations/dryRun/effects.ts';
 export { getSandbox, type OneShotSandbox, type SandboxOptions } from './operations/getSandbox.ts';
 export type { InstallOptions } from './operations/installPackage.ts';
 export {

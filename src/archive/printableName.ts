@@ -9,6 +9,18 @@ export function printableName(raw: Buffer): string {
   ).join('');
 }
 
+/** The same for a path, of which each component is shown as if it stood alone. */
+export function printablePath(raw: Buffer): string {
+  const components: string[] = [];
+  for (let start = 0; start <= raw.length; ) {
+    const slash = raw.indexOf(0x2f, start);
+    const end = slash < 0 ? raw.length : slash;
+    components.push(printableName(raw.subarray(start, end)));
+    start = end + 1;
+  }
+  return components.join('/');
+}
+
 /** The name that {@link printableName} shows so; any other text is a name as it stands. Pure. */
 export function rawName(shown: string): Buffer {
   const literal = Buffer.from(shown);

@@ -3,6 +3,14 @@ import { ANSWER_SEC, RISK_LEVELS, type RiskLevel, type RiskRule } from './risk.t
 
 type Written = Omit<RiskRule, 'timeoutSec' | 'ask'>;
 
+/** Files that are started because of where they are or how they are called. */
+const STARTABLE = '\\.(sh|bash|so|dll|exe|bat|cmd|ps1)$|(^|/)bin/';
+
+/** Whether a file of this path is one that can be started, whatever its mode. */
+export function isStartable(path: string): boolean {
+  return new RegExp(STARTABLE).test(path);
+}
+
 const BUILT_IN: readonly Written[] = [
   {
     id: 'network',
@@ -66,10 +74,7 @@ const BUILT_IN: readonly Written[] = [
     id: 'executable',
     description: 'A file is written that can be started.',
     operations: ['write_file', 'commit_dry_run'],
-    when: [
-      { equals: { executable: true } },
-      { matches: { path: '\\.(sh|bash|so|dll|exe|bat|cmd|ps1)$|(^|/)bin/' } },
-    ],
+    when: [{ equals: { executable: true } }, { matches: { path: STARTABLE } }],
     level: 'HIGH',
     examples: {
       matching: [{ parameters: { path: 'run.sh' } }, { parameters: { path: 'x', executable: true } }],

@@ -63,8 +63,10 @@ export interface Opened {
   readonly warnings: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly maxOutputKb: number;
-  /** Makes another one like it, empty and without an end of its own: whoever makes it closes it. */
-  like(use: Pick<SandboxUse, 'onDecision'>, signal?: AbortSignal): Promise<Sandbox>;
+  /**
+   * Makes another one like it for one execution: empty, and without an end of its own. Whoever makes it closes it.
+   */
+  like(executionId: string, signal?: AbortSignal): Promise<Sandbox>;
   /** What runs in it, until its end is recorded. */
   readonly executions: Set<Promise<unknown>>;
   /** Settles once its end is recorded, behind that of all that ran; rejects with `AUDIT_UNAVAILABLE`. */
@@ -244,8 +246,11 @@ export async function openSandbox(
     warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings],
     env: options.env ?? {},
     maxOutputKb: outputKb(options) ?? standard,
-    like: (use, signal) =>
-      Sandbox.create(choice, choice.policy, languages, signal, { id: sandbox.id, ...use }),
+    like: (executionId, signal) =>
+      Sandbox.create(choice, choice.policy, languages, signal, {
+        id: sandbox.id,
+        ...decisionsTo(context, () => ({ id: executionId, sandbox_id: sandbox.id }), options),
+      }),
     executions,
     endRecorded,
   };

@@ -17,7 +17,7 @@ import { type BackgroundJob, type BackgroundProcess, backgroundProcess } from '.
 import { checkCommand, checkOptions } from './checkOptions.ts';
 import { type Context, createContext } from './context.ts';
 import { type ContextOptions, openContext, type SandboxContext } from './contexts.ts';
-import type { DryRun } from './dryRun.ts';
+import type { DryRun, DryRunOptions } from './dryRun/dryRun.ts';
 import { executeIn, type Opened, openSandbox, type Started, startIn } from './execute.ts';
 import { files } from './files.ts';
 import type { SandboxOptions } from './getSandbox.ts';
@@ -87,7 +87,7 @@ export interface LiveSandbox extends AsyncDisposable {
    * Runs code, or a command, in a copy of the workspace, which is gone afterwards: what it did can be looked at, and then be
    * made to count or be forgotten. Hosts that are allowed are really reached.
    */
-  dryRun(job: BackgroundJob, options?: LiveRunOptions): Promise<DryRun>;
+  dryRun(job: BackgroundJob, options?: DryRunOptions): Promise<DryRun>;
   /** Starts a process that runs beside the executions. Throws `POLICY_DENIED` for code that is blocked. */
   start(job: BackgroundJob, options?: StartOptions): Promise<BackgroundProcess>;
   /** The background processes, in the order of their start; of those that have ended the last 20. */
@@ -194,7 +194,7 @@ function liveSandbox(context: Context, opened: Opened, language: string): LiveSa
     async dryRun(job, options = {}) {
       checkOptions('run', options);
       sandbox.assertOpen();
-      const { dryRun } = await import('./dryRun.ts');
+      const { dryRun } = await import('./dryRun/dryRun.ts');
       const chosen = (isCode(job) ? job.language : undefined) ?? language;
       return dryRun(context, opened, jobOf(job), { language: chosen, ...options }, operate);
     },

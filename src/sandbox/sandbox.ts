@@ -90,6 +90,7 @@ export class Sandbox {
   readonly #timeOver = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
   readonly #processes = new Processes();
+  readonly #adopted = new Set<Sandbox>();
   readonly #programs: Programs;
   readonly #ports: SandboxPorts;
   readonly #maxFileBytes: number;
@@ -249,6 +250,18 @@ export class Sandbox {
     } catch (error) {
       throw this.#explain(error);
     }
+  }
+
+  /** Lets another one end with this one, before it and for the same reason. */
+  adopt(other: Sandbox): void {
+    this.#adopted.add(other);
+    void other.whenEnded.then(() => this.#adopted.delete(other));
+    if (this.#ended !== undefined) other.#end(this.#ended.reason, this.#ended.message).catch(() => {});
+  }
+
+  /** Does something on its behalf elsewhere: counted as use, and as running, until it is over. */
+  beside<T>(operation: () => Promise<T>): Promise<T> {
+    return this.use(() => this.#track(operation()));
   }
 
   /** Does something with the guest in the same queue as the programs: none of them runs meanwhile. */
@@ -414,13 +427,15 @@ export class Sandbox {
     return this.#gone;
   }
 
-  async #leave({ reason }: SandboxEnd): Promise<void> {
+  async #leave({ reason, message }: SandboxEnd): Promise<void> {
     const ports = this.#ports.close();
+    const adopted = Promise.allSettled([...this.#adopted].map((other) => other.#end(reason, message)));
     if (reason === 'expired' && this.#running.size > 0) {
       this.#timeOver.abort();
       await within(LEAVE_MS, Promise.allSettled(this.#running));
     }
     try {
+      await adopted;
       await this.#network?.close();
       await this.#guest.destroy();
     } finally {

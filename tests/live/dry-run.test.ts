@@ -7,6 +7,7 @@ import { printableName } from '../../src/archive/printableName.ts';
 import { readArchive } from '../../src/archive/readArchive.ts';
 import type { LiveSandbox } from '../../src/index.ts';
 import { describeMissing } from '../support/targets.ts';
+import { NO_TRACES, tracesOf } from '../support/traces.ts';
 import { EACH_KIND, expectNothingLeft, open } from './support.ts';
 
 /** All that is in a workspace, with every byte of it. */
@@ -222,6 +223,48 @@ for _ in range(2):
     await writer.write('go\n');
     await expect(dry.commit()).rejects.toMatchObject({ code: 'WORKSPACE_CHANGED' });
     await writer.kill();
+  });
+
+  it('ends with its sandbox, before it and for the same reason', async () => {
+    const code = "print('ready', flush=True)\nwhile True: pass";
+    const sandbox = await open(target, { language: 'python' });
+    let closed: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((onOutput) => {
+      closed = sandbox.dryRun({ code }, { onOutput: () => onOutput() }).catch((error: unknown) => error);
+    });
+    expect(sandbox.running).toBe(true);
+    await sandbox.close();
+    expect(tracesOf(process.pid)).toEqual(NO_TRACES);
+    expect(await closed).toMatchObject({
+      result: { outcome: 'killed', stdout: 'ready\n' },
+      effects: { notCommittable: expect.any(String) },
+    });
+    const brief = await open(target, { language: 'python', lifetime: 2 });
+    const expired = await brief.dryRun({ code });
+    expect(expired).toMatchObject({
+      result: { outcome: 'killed', meta: { killedBy: 'lifetime' } },
+      effects: { notCommittable: expect.stringMatching(/not known/) },
+    });
+    await brief.whenEnded;
+  });
+
+  it('whose end cannot be read still has its result', async () => {
+    await using sandbox = await open(target, { language: 'python', diskMb: 16 });
+    const code = "print('ran')\nfor name in 'abc': open(name, 'wb').truncate(10_000_000)";
+    const { result, effects } = await sandbox.dryRun({ code });
+    expect(result).toMatchObject({ ok: true, stdout: 'ran\n' });
+    expect(effects.notCommittable).toMatch(/more than 16777216 bytes/);
+  });
+
+  it('knows a name by what it is, where another part of the path is no text', async () => {
+    await using sandbox = await open(target, { language: 'python' });
+    await begin(sandbox, "import os; os.mkdir('é'); open('é'.encode() + b'/\\xff', 'w').write('x')");
+    const code = "import os; os.remove('é'.encode() + b'/\\xff'); os.mkfifo('é'.encode() + b'/\\xff')";
+    const { effects } = await sandbox.dryRun({ code });
+    expect(effects).toMatchObject({
+      notCarried: [{ path: 'é/\\xff', because: 'a FIFO' }],
+      notCommittable: expect.any(String),
+    });
   });
 
   it('leaves nothing: not when it is forgotten, not when its sandbox ends, not when it is cancelled', async () => {

@@ -1,6 +1,7 @@
 import { SandboxError } from '../../errors.ts';
-import type { DryRun } from '../../operations/dryRun.ts';
-import { effectsText, effectsToJson } from '../../operations/effects.ts';
+import type { DryRun } from '../../operations/dryRun/dryRun.ts';
+import { effectsToJson } from '../../operations/dryRun/effects.ts';
+import { effectsText } from '../../operations/dryRun/effectsText.ts';
 import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import type { DryRunJson } from './protocol.ts';
 
@@ -10,12 +11,15 @@ const KEPT = 10;
 /** The dry runs that wait for somebody to decide about them. */
 export class DryRuns {
   readonly #waiting = new Map<string, Map<string, DryRun>>();
+  readonly #committing = new Set<DryRun>();
 
   async add(sandbox: LiveSandbox, dryRun: DryRun): Promise<DryRunJson> {
     const { id, hash, effects } = dryRun;
     const waiting = this.#of(sandbox).set(id, dryRun);
     for (const [oldest, forgotten] of waiting) {
       if (waiting.size <= KEPT) break;
+      // Somebody is asked about it just now, and may say no at first.
+      if (this.#committing.has(forgotten)) continue;
       waiting.delete(oldest);
       await forgotten.discard();
     }
@@ -25,7 +29,12 @@ export class DryRuns {
   /** Throws what its `commit` throws; one that was committed is known no more. */
   async commit(sandbox: string, id: string): Promise<DryRunJson['effects_sha256']> {
     const dryRun = this.#find(sandbox, id);
-    await dryRun.commit();
+    this.#committing.add(dryRun);
+    try {
+      await dryRun.commit();
+    } finally {
+      this.#committing.delete(dryRun);
+    }
     this.#waiting.get(sandbox)?.delete(id);
     return dryRun.hash;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../../errors.ts';
-import type { DryRun } from '../../operations/dryRun.ts';
+import type { DryRun } from '../../operations/dryRun/dryRun.ts';
 import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import type { RunOptions } from '../../operations/options.ts';
 import type { ExecutionResult } from '../../result/result.ts';
@@ -10,7 +10,7 @@ import { resultToJson } from '../../result/resultJson.ts';
 import type { DryRuns } from './dryRuns.ts';
 import { errorJson } from './errorJson.ts';
 import { eventStream } from './eventStream.ts';
-import type { ExecuteRequest } from './protocol.ts';
+import type { DryRunJson, ExecuteRequest } from './protocol.ts';
 
 interface Going {
   readonly sandbox: string;
@@ -50,7 +50,10 @@ export class Executions {
         });
         const told = new Set(sandbox.warnings);
         const warnings = (result.meta.warnings ?? []).filter((warning) => !told.has(warning));
-        const dry = dryRun && { dry_run: await this.#dryRuns.add(sandbox, dryRun) };
+        let dry: { readonly dry_run: DryRunJson } | undefined;
+        // Nobody would ever know its id.
+        if (gone.aborted) await dryRun?.discard();
+        else if (dryRun !== undefined) dry = { dry_run: await this.#dryRuns.add(sandbox, dryRun) };
         await tell({ type: 'result', result: resultToJson(result), warnings, ...dry });
       } catch (error) {
         await tell({ type: 'error', error: errorJson(error) });

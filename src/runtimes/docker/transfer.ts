@@ -82,8 +82,8 @@ export function leftOutBy(said: string): LeftOut[] {
   return [...named.filter((one) => one !== undefined), ...(unknown === '' && lines.length > 0 ? [] : [rest])];
 }
 
-/** A name with a character of its own is escaped, and not read back. */
-const COMPLAINT = /^tar: \.\/([^\\]+?): (?:Warning: )?(socket ignored|Cannot open: Permission denied)$/;
+/** A name with a character of its own is escaped, and not read back; nor is one that could be a part of the sentence. */
+const COMPLAINT = /^tar: \.\/([^\\:]+): (?:Warning: )?(socket ignored|Cannot open: Permission denied)$/;
 
 const REASONS: Readonly<Record<string, string>> = {
   'socket ignored': 'a socket',

@@ -19,7 +19,7 @@ import {
   TOO_DEEP,
   type TransferLimits,
 } from '../../archive/entry.ts';
-import { printableName } from '../../archive/printableName.ts';
+import { printableName, printablePath } from '../../archive/printableName.ts';
 import type { Folder } from './folder.ts';
 import { namesIn } from './listing.ts';
 
@@ -138,7 +138,7 @@ class Walk {
   look({ folder: parent, path: above }: Level, name: Buffer, depth: number): Met | undefined {
     const { links, isExcluded } = this.#options;
     const path = above.length === 0 ? name : Buffer.concat([above, SLASH, name]);
-    if (isExcluded?.(printableName(name), printableName(path))) return undefined;
+    if (isExcluded?.(printableName(name), printablePath(path))) return undefined;
     const status = unlessChanged(() => lstatSync(parent.rawEntry(name)));
     if (status === undefined) return undefined;
     if (isTooDeep(depth, path.length)) return this.#leaveOut(path, TOO_DEEP);
@@ -168,7 +168,7 @@ class Walk {
       const { size } = status;
       const { maxBytes, withoutContent } = this.#options;
       this.#bytes += size;
-      if (this.#bytes > maxBytes) throw tooMuch(maxBytes, printableName(about.name));
+      if (this.#bytes > maxBytes) throw tooMuch(maxBytes, printablePath(about.name));
       const executable = (status.mode & 0o100) !== 0;
       const content = withoutContent ? [] : size <= SMALL_BYTES ? [wholeOf(file, size)] : partsOf(file, size);
       return { entry: { ...about, type: 'file', executable, size, content }, close };
@@ -179,7 +179,7 @@ class Walk {
   }
 
   #leaveOut(path: Buffer, because: string): undefined {
-    this.#options.onLeftOut({ path: printableName(path), because });
+    this.#options.onLeftOut({ path: printablePath(path), because });
   }
 }
 

@@ -16,6 +16,9 @@ class Files implements Pick<Guest, 'pack' | 'unpack' | 'removeFile'> {
   /** Called before each file is written. */
   onWrite: (path: string) => void = () => {};
 
+  /** So many bytes have room, with those of a file that is being replaced. */
+  room = Number.POSITIVE_INFINITY;
+
   constructor(content: Readonly<Record<string, string>>) {
     this.content = new Map(Object.entries(content));
   }
@@ -32,7 +35,10 @@ class Files implements Pick<Guest, 'pack' | 'unpack' | 'removeFile'> {
       this.onWrite(path);
       const chunks: Uint8Array[] = [];
       for await (const chunk of content) chunks.push(chunk);
-      this.content.set(path, Buffer.concat(chunks).toString());
+      const text = Buffer.concat(chunks).toString();
+      const used = [...this.content.values()].reduce((sum, { length }) => sum + length, 0);
+      if (used + text.length > this.room) throw new Error('no room');
+      this.content.set(path, text);
     }
     return { files: 0, folders: 0, bytes: 0 };
   }
@@ -82,6 +88,19 @@ describe('a difference', () => {
     };
     await expect(apply()).rejects.toThrow('no room');
     expect(Object.fromEntries(files.content)).toEqual(BEFORE);
+  });
+
+  it('needs no room for two versions of a large file, and is undone without', async () => {
+    const [one, other] = ['1'.repeat(80_000), '2'.repeat(80_000)];
+    const fits = await prepare({ a: 'a', large: one, z: 'z' }, { a: 'b', large: other });
+    fits.files.room = 100_000;
+    await fits.apply();
+    expect(Object.fromEntries(fits.files.content)).toEqual({ a: 'b', large: other });
+    const before = { a: 'a', large: one, z: 'z' };
+    const full = await prepare(before, { a: 'b', large: other, more: one });
+    full.files.room = 100_000;
+    await expect(full.apply()).rejects.toThrow('no room');
+    expect(Object.fromEntries(full.files.content)).toEqual(before);
   });
 
   it('that can be neither applied nor undone is told as that', async () => {

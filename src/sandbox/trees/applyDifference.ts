@@ -30,11 +30,11 @@ export async function applyDifference(
   { before, after, spool }: Wanted,
   limits: TransferLimits,
 ): Promise<void> {
-  const forth = stepsOf(before, after);
-  const back = stepsOf(after, before);
+  const forth = stepsOf(before, after, LARGE_BYTES);
+  const { writes: lost } = stepsOf(after, before, 0);
   const old = await Spool.open();
   try {
-    const keeping = { spool: old, wants: ({ path }: { readonly path: string }) => back.writes.has(path) };
+    const keeping = { spool: old, wants: ({ path }: { readonly path: string }) => lost.has(path) };
     const now = await readTree(guest, { limits, keeping });
     const elsewhere = differingPaths(before, now);
     if (elsewhere.length > 0) throw changedSince(elsewhere);
@@ -42,7 +42,11 @@ export async function applyDifference(
     try {
       await take(guest, forth, after, spool, limits);
     } catch (error) {
-      throw await undone(error, () => take(guest, back, now, old, limits));
+      throw await undone(error, async () => {
+        const half = await readTree(guest, { limits });
+        // With all that came gone first, what was there fits.
+        await take(guest, stepsOf(half, now, 0), now, old, limits);
+      });
     }
     const wrong = differingPaths({ ...after, leftOut: before.leftOut }, await readTree(guest, { limits }));
     if (wrong.length > 0) throw changedMeanwhile(wrong);
@@ -57,12 +61,15 @@ interface Steps {
   readonly writes: ReadonlySet<string>;
 }
 
+/** A file that is replaced is removed first when it has this many bytes: there need not be room for both. */
+const LARGE_BYTES = 64 * 1024;
+
 /** Pure. */
-function stepsOf(from: Tree, to: Tree): Steps {
+function stepsOf(from: Tree, to: Tree, largeBytes: number): Steps {
   const { added, changed, removed }: Difference = differenceOf(from, to);
   // Nothing is written over something else, or through a link.
   const replaced = changed.filter(
-    ({ before, after }) => before.type !== after.type || before.type !== 'file',
+    ({ before, after }) => before.type !== after.type || before.type !== 'file' || before.size >= largeBytes,
   );
   return {
     removes: topmost([...removed, ...replaced.map(({ before }) => before)].map(({ path }) => path)),
@@ -109,17 +116,22 @@ function* entriesOf(tree: Tree, paths: ReadonlySet<string>, spool: Spool): Gener
 
 /** What could not be carried is not known, so nothing is done to it. */
 function assertCarried({ leftOut }: Tree, paths: readonly string[]): void {
-  const inTheWay = leftOut.filter(({ path }) =>
-    paths.some((one) => isWithin(path, one) || isWithin(one, path)),
-  );
+  const unknown = new Map(leftOut.map(({ path, because }) => [path, because]));
+  const touched = new Set(paths);
+  const inTheWay = [
+    ...leftOut.map(({ path }) => path).filter((path) => isWithin(path, touched)),
+    ...paths.filter((path) => !unknown.has(path) && isWithin(path, unknown)),
+  ];
   if (inTheWay.length === 0) return;
-  const named = inTheWay.slice(0, MAX_NAMED).map(({ path, because }) => `${path} (${because})`);
+  const named = inTheWay
+    .slice(0, MAX_NAMED)
+    .map((path) => `${path} (${unknown.get(path) ?? 'below what cannot be read'})`);
   throw new SandboxError(
     'INPUT_INVALID',
     `What the dry run did concerns what no copy could be made of: ${named.join(', ')}.`,
     {
       hint: 'Remove that first, and make the dry run again; or run the code itself.',
-      details: { paths: inTheWay.slice(0, MAX_NAMED).map(({ path }) => path) },
+      details: { paths: inTheWay.slice(0, MAX_NAMED) },
     },
   );
 }
@@ -134,6 +146,7 @@ async function undone(error: unknown, undo: () => Promise<void>): Promise<unknow
       `It was done only in part, and could not be undone: ${(failure as Error).message}`,
       {
         hint: 'Look through the workspace, or make a new sandbox.',
+        details: { applied: true },
         cause: error,
       },
     );

@@ -4,6 +4,7 @@ import { type AcceptedEntry, acceptEntries } from '../../archive/acceptEntries.t
 import { type ArchiveEntry, type LeftOut, nameOf } from '../../archive/entry.ts';
 import { readArchive } from '../../archive/readArchive.ts';
 import { writeArchive } from '../../archive/writeArchive.ts';
+import { SandboxError } from '../../errors.ts';
 import type { Guest, TransferLimits } from '../../runtimes/runtime.ts';
 import type { Spool } from './spool.ts';
 import type { Tree, TreeEntry } from './tree.ts';
@@ -41,12 +42,17 @@ export async function copyTree(from: Guest, to: Guest, reading: Reading): Promis
   return noted.tree();
 }
 
+/** All names of a workspace, as they are shown, and where its links lead; 100,000 files of a project have some 8 MB. */
+const MAX_NAME_BYTES = 16 * 1024 ** 2;
+
 /** The entries of a workspace as they come, of which a note is taken as they pass by. */
 class Noted implements AsyncIterable<ArchiveEntry> {
   readonly #guest: Guest;
   readonly #reading: Reading;
   readonly #entries = new Map<string, TreeEntry>();
   readonly #leftOut: LeftOut[] = [];
+  /** A program chooses names, and we keep them. */
+  #nameBytes = 0;
   #isWhole = false;
 
   constructor(guest: Guest, reading: Reading) {
@@ -63,17 +69,29 @@ class Noted implements AsyncIterable<ArchiveEntry> {
     const { limits, signal } = this.#reading;
     const archive = await this.#guest.pack('.', limits);
     try {
-      const onLeftOut = (one: LeftOut): void => void this.#leftOut.push(one);
+      const onLeftOut = (one: LeftOut): void => {
+        this.#count(one);
+        this.#leftOut.push(one);
+      };
       for await (const entry of acceptEntries(readArchive(archive, signal), {
         ...{ ...limits, links: true, onLeftOut },
       })) {
+        this.#count(entry);
         if (entry.components.length > 0) yield this.#note(entry);
       }
-      this.#leftOut.push(...archive.leftOut);
+      archive.leftOut.forEach(onLeftOut);
       this.#isWhole = true;
     } finally {
       archive.destroy();
     }
+  }
+
+  #count({ path, target }: { readonly path: string; readonly target?: Buffer }): void {
+    this.#nameBytes += path.length + (target?.length ?? 0);
+    if (this.#nameBytes <= MAX_NAME_BYTES) return;
+    throw new SandboxError('INPUT_INVALID', `All names together have more than ${MAX_NAME_BYTES} bytes.`, {
+      hint: 'Remove what is not needed, or give it shorter names.',
+    });
   }
 
   #note(found: AcceptedEntry): ArchiveEntry {

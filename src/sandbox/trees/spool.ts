@@ -3,6 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SandboxError } from '../../errors.ts';
 
 /** A content in a spool. */
 export interface Kept {
@@ -22,9 +23,12 @@ export class Spool {
     this.#file = file;
   }
 
+  /** Throws `SANDBOX_FAILED` where this host has no room for it; so does `add`. */
   static async open(): Promise<Spool> {
     const path = join(tmpdir(), `glovebox-spool-${randomBytes(8).toString('hex')}`);
-    const file = await open(path, 'wx+', 0o600);
+    const file = await open(path, 'wx+', 0o600).catch((error: unknown) => {
+      throw notKept(error);
+    });
     unlinkSync(path);
     return new Spool(file);
   }
@@ -37,7 +41,11 @@ export class Spool {
   async add(chunk: Uint8Array): Promise<void> {
     for (let written = 0; written < chunk.byteLength; ) {
       const at = this.#end;
-      const { bytesWritten } = await this.#file.write(chunk, written, chunk.byteLength - written, at);
+      const { bytesWritten } = await this.#file
+        .write(chunk, written, chunk.byteLength - written, at)
+        .catch((error: unknown) => {
+          throw notKept(error);
+        });
       written += bytesWritten;
       this.#end += bytesWritten;
     }
@@ -46,6 +54,11 @@ export class Spool {
   /** Forgets what was added since. */
   rewind(end: number): void {
     this.#end = end;
+  }
+
+  /** Gives back what was forgotten. */
+  async fit(): Promise<void> {
+    await this.#file.truncate(this.#end);
   }
 
   /** Each chunk is the reader's own. */
@@ -70,4 +83,12 @@ export class Spool {
     this.#closed ??= this.#file.close();
     return this.#closed;
   }
+}
+
+function notKept(cause: unknown): SandboxError {
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    `What files become cannot be kept in ${JSON.stringify(tmpdir())}: ${(cause as Error).message}`,
+    { hint: 'Make room there, or name another folder with TMPDIR.', cause },
+  );
 }

@@ -64,18 +64,23 @@ function leftOutInOne(one: Tree, other: Tree): string[] {
   return one.leftOut.filter(({ path, because }) => !known.has(`${path}\0${because}`)).map(({ path }) => path);
 }
 
-/** Whether a path is that of a folder or stands below it. */
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
+/** A set of paths, or a map from them. */
+type Paths = Pick<ReadonlySet<string>, 'has'>;
+
+/** Whether a path is one of some, or stands below one of them. */
+export function isWithin(path: string, some: Paths): boolean {
+  return some.has(path) || isBelow(path, some);
+}
+
+function isBelow(path: string, some: Paths): boolean {
+  for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
+    if (some.has(path.slice(0, slash))) return true;
+  }
+  return false;
 }
 
 /** Those that stand below none of the others: who removes them has removed all. */
 export function topmost(paths: readonly string[]): string[] {
   const all = new Set(paths);
-  return paths.filter((path) => {
-    for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
-      if (all.has(path.slice(0, slash))) return false;
-    }
-    return true;
-  });
+  return paths.filter((path) => !isBelow(path, all));
 }

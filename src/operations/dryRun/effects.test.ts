@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ExecutionResult } from '../result/result.ts';
-import { Spool } from '../sandbox/trees/spool.ts';
-import type { Tree, TreeEntry } from '../sandbox/trees/tree.ts';
-import { type Effects, effectsHash, effectsOf, effectsText, MAX_DIFF_BYTES } from './effects.ts';
+import type { ExecutionResult } from '../../result/result.ts';
+import { Spool } from '../../sandbox/trees/spool.ts';
+import type { Tree, TreeEntry } from '../../sandbox/trees/tree.ts';
+import { type Effects, effectsHash, effectsOf, MAX_DIFF_BYTES } from './effects.ts';
+import { effectsText } from './effectsText.ts';
 
 let beforeSpool: Spool;
 let afterSpool: Spool;
@@ -40,7 +41,7 @@ async function effects(before: Contents, after: Contents, leftOut?: Tree['leftOu
     before: await treeOf(before, beforeSpool),
     after: await treeOf(after, afterSpool, leftOut),
   };
-  return effectsOf({ ...trees, beforeSpool, afterSpool }, RESULT);
+  return effectsOf({ ...trees, beforeSpool, afterSpool }, RESULT, 'none');
 }
 
 describe('the effects of a dry run', () => {

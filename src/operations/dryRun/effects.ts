@@ -1,10 +1,12 @@
 /** What a dry run did, for whoever decides whether it shall count. */
 import { createHash } from 'node:crypto';
-import type { LeftOut } from '../archive/entry.ts';
-import { printableName } from '../archive/printableName.ts';
-import type { ExecutionResult } from '../result/result.ts';
-import type { Spool } from '../sandbox/trees/spool.ts';
-import { differenceOf, isWithin, type Tree, type TreeEntry } from '../sandbox/trees/tree.ts';
+import type { LeftOut } from '../../archive/entry.ts';
+import { printableName } from '../../archive/printableName.ts';
+import type { NetworkMode } from '../../policy/policy.ts';
+import type { ExecutionResult } from '../../result/result.ts';
+import type { Spool } from '../../sandbox/trees/spool.ts';
+import { differenceOf, isWithin, type Tree, type TreeEntry } from '../../sandbox/trees/tree.ts';
+import { onOneLine } from './effectsText.ts';
 
 /** What a file, a folder or a link is. */
 export interface FileState {
@@ -41,7 +43,10 @@ export interface HostEffect {
 export interface Effects {
   /** Sorted by path. */
   readonly files: readonly FileEffect[];
-  readonly hosts: readonly HostEffect[];
+  /** Null where the network is open, and nobody looks. */
+  readonly hosts: readonly HostEffect[] | null;
+  /** How often a host was asked for besides; only so many times are noted. */
+  readonly hostsNotTold: number;
   /** How many processes there were at most at one time; null where the runtime cannot tell. */
   readonly processes: number | null;
   /** What the workspace holds and the copy did not: FIFOs, sockets, and what may not be read. */
@@ -69,9 +74,24 @@ export interface Trial {
   readonly afterSpool: Spool;
 }
 
+/** How many of each kind. */
+export function countsOf({ files, hosts }: Effects): Readonly<Record<string, number | null>> {
+  const count = (kind: FileEffect['kind']): number => files.filter((file) => file.kind === kind).length;
+  return {
+    ...{ added: count('added'), changed: count('changed'), removed: count('removed') },
+    hosts: hosts?.length ?? null,
+  };
+}
+
+/** Whether a content is kept so that it can be compared and looked at. */
+export function isShort({ size }: { readonly size: number }): boolean {
+  return size <= MAX_DIFF_BYTES;
+}
+
 export async function effectsOf(
   { before, after, beforeSpool, afterSpool }: Trial,
   { meta }: ExecutionResult,
+  network: NetworkMode,
 ): Promise<Effects> {
   const { added, changed, removed } = differenceOf(before, after);
   const changes: [path: string, before: TreeEntry | undefined, after: TreeEntry | undefined][] = [
@@ -97,7 +117,8 @@ export async function effectsOf(
   const notCommittable = whyNot(before, after);
   return {
     files,
-    hosts: hostsOf(meta.network?.decisions ?? []),
+    hosts: network === 'open' ? null : hostsOf(meta.network?.decisions ?? []),
+    hostsNotTold: meta.network?.dropped ?? 0,
     processes: meta.usage?.peakProcesses ?? null,
     notCopied: before.leftOut,
     notCarried: after.leftOut,
@@ -107,67 +128,30 @@ export async function effectsOf(
 
 /** SHA-256 of everything that decides what `commit` writes, in hexadecimal digits. */
 export function effectsHash({ files }: Pick<Effects, 'files'>): string {
-  const written = files.map(({ path, kind, before, after }) => ({
-    ...{ path, kind },
-    before: before === undefined ? null : ordered(before),
-    after: after === undefined ? null : ordered(after),
-  }));
-  return createHash('sha256').update(JSON.stringify(written)).digest('hex');
+  const hash = createHash('sha256');
+  for (const { path, kind, before, after } of files) {
+    hash.update(`${JSON.stringify([path, kind, stateAsList(before), stateAsList(after)])}\n`);
+  }
+  return hash.digest('hex');
+}
+
+function stateAsList(state: FileState | undefined): readonly unknown[] | null {
+  if (state === undefined) return null;
+  const { type, size = null, sha256 = null, executable = null, target = null } = state;
+  return [type, size, sha256, executable, target];
 }
 
 /** As every surface prints it. */
 export function effectsToJson(effects: Effects): Readonly<Record<string, unknown>> {
-  const { files, hosts, processes, notCopied, notCarried, notCommittable } = effects;
+  const { files, hosts, hostsNotTold, processes, notCopied, notCarried, notCommittable } = effects;
   return {
     files: files.map(({ noDiff, ...file }) => ({
       ...file,
       ...(noDiff === undefined ? {} : { no_diff: noDiff }),
     })),
-    ...{ hosts, processes, not_copied: notCopied, not_carried: notCarried },
+    ...{ hosts, hosts_not_told: hostsNotTold, processes, not_copied: notCopied, not_carried: notCarried },
     ...(notCommittable === undefined ? {} : { not_committable: notCommittable }),
   };
-}
-
-/** What a person reads before it counts: every change on a line, with its hash, and then the diffs. */
-export function effectsText({ files, hosts, processes, notCopied, notCarried }: Effects): string {
-  const lines = files.map(
-    ({ path, kind, before, after }) => `${SIGNS[kind]} ${onOneLine(path)}  ${sayChange(before, after)}`,
-  );
-  const asked = hosts.map(
-    ({ host, port, allowed, times }) =>
-      `${onOneLine(host)}:${port} ${allowed ? 'reached' : 'refused'}${times > 1 ? `, ${times} times` : ''}`,
-  );
-  return [
-    files.length === 0 ? 'No file is different.' : `${files.length} files, folders or links are different:`,
-    ...lines,
-    ...(asked.length === 0 ? [] : ['Hosts that were asked for:', ...asked.map((one) => `  ${one}`)]),
-    ...(processes === null ? [] : [`Processes at one time: at most ${processes}.`]),
-    ...leftOutLines('Not in the copy:', notCopied),
-    ...leftOutLines('Made there and not carried over:', notCarried),
-    ...files.flatMap(({ diff }) => (diff === undefined ? [] : ['', diff.trimEnd()])),
-    '',
-  ].join('\n');
-}
-
-const SIGNS = { added: '+', changed: '~', removed: '-' } as const;
-
-function leftOutLines(title: string, leftOut: readonly LeftOut[]): string[] {
-  return leftOut.length === 0
-    ? []
-    : [title, ...leftOut.map(({ path, because }) => `  ${onOneLine(path)}: ${onOneLine(because)}`)];
-}
-
-function sayChange(before: FileState | undefined, after: FileState | undefined): string {
-  if (before === undefined) return sayState(after);
-  if (after === undefined) return sayState(before);
-  return `${sayState(before)} -> ${sayState(after)}`;
-}
-
-function sayState(state: FileState | undefined): string {
-  if (state === undefined) return '';
-  if (state.type === 'symlink') return `link to ${onOneLine(state.target ?? '')}`;
-  if (state.type === 'directory') return 'folder';
-  return `${state.executable ? 'program' : 'file'}, ${state.size ?? 0} bytes, SHA-256 ${state.sha256 ?? ''}`;
 }
 
 function stateOf({ type, size, sha256, executable, target }: TreeEntry): FileState {
@@ -175,21 +159,6 @@ function stateOf({ type, size, sha256, executable, target }: TreeEntry): FileSta
   if (type === 'symlink') return { type, target: printableName(target ?? Buffer.alloc(0)) };
   return { type, size, ...(sha256 === undefined ? {} : { sha256 }), executable };
 }
-
-/** A name that a program chose, on one line: what would take effect stands there as its bytes, like `\x0a`. */
-function onOneLine(name: string): string {
-  return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join(''),
-  );
-}
-
-function ordered({ type, size = null, sha256 = null, executable = null, target = null }: FileStateLike) {
-  return [type, size, sha256, executable, target];
-}
-
-type FileStateLike = {
-  readonly [Key in keyof FileState]: FileState[Key] | null;
-};
 
 type Side = readonly [entry: TreeEntry | undefined, spool: Spool];
 
@@ -243,9 +212,9 @@ function hostsOf(
 
 /** Something that was there before and cannot be read now looks as if it had been removed. */
 function whyNot(before: Tree, after: Tree): string | undefined {
-  const unknown = after.leftOut.find(
-    ({ path }) => path === '.' || [...before.entries.keys()].some((known) => isWithin(known, path)),
-  );
+  const leftOut = new Map(after.leftOut.map(({ path, because }) => [path, because]));
+  const unknown = leftOut.has('.') ? '.' : [...before.entries.keys()].find((path) => isWithin(path, leftOut));
   if (unknown === undefined) return undefined;
-  return `What became of ${JSON.stringify(unknown.path)} cannot be carried over: ${unknown.because}.`;
+  const because = leftOut.get(unknown) ?? 'it is below what cannot be read';
+  return `What became of ${JSON.stringify(unknown)} cannot be carried over: ${because}.`;
 }
