@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   result: ['egress', 'policy', 'languages', 'runtimes'],
   gate: ['files', 'languages', 'policy', 'result'],
   audit: ['files', 'result'],
-  sandbox: ['archive', 'egress', 'languages', 'policy', 'result', 'runtimes'],
+  sandbox: ['archive', 'egress', 'files', 'languages', 'policy', 'result', 'runtimes'],
   config: ['egress', 'files', 'languages', 'policy'],
   egress: ['policy', 'runtimes'],
   operations: [

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFolders } from '../files/makeFolders.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import { MAP_MEMBERS, resultToJson } from '../result/resultJson.ts';
 import { redactDeep, redactor } from './redact.ts';
@@ -39,30 +40,10 @@ export async function storeArtifact(store: ArtifactStore, input: ArtifactInput):
   if (store.policy === 'never' || (store.policy === 'on_error' && input.result.ok)) return undefined;
   const sha256 = createHash('sha256').update(input.code).digest('hex');
   const stem = `${timestamp(input.startedAt)}_${sha256.slice(0, 12)}`;
-  await makeFolders(store.folder);
+  makeFolders(store.folder, 0o700);
   const name = await writeNew(store.folder, stem, `${JSON.stringify(artifact(input, sha256), null, 2)}\n`);
   await prune(store, name, input.startedAt);
   return join(store.folder, name);
-}
-
-/** Node's own recursive `mkdir` never settles below `/proc`, where nothing can be made. */
-async function makeFolders(folder: string): Promise<void> {
-  const make = async (): Promise<void> => {
-    try {
-      await mkdir(folder, { mode: 0o700 });
-    } catch (error) {
-      const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
-      if (!exists || !(await stat(folder)).isDirectory()) throw error;
-    }
-  };
-  try {
-    await make();
-  } catch (error) {
-    const above = dirname(folder);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
-    await makeFolders(above);
-    await make();
-  }
 }
 
 function artifact(

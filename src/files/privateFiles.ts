@@ -6,7 +6,6 @@ import {
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -17,11 +16,12 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SandboxError } from '../errors.ts';
+import { makeFolders } from './makeFolders.ts';
 
 /** Makes the folder where it is missing. Throws `CONFIG_INVALID` when it is not this user's alone. */
 export function makePrivateFolder(path: string, hint = HINT): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolders(path, 0o700);
   } catch (error) {
     // Something else is there: what it is, is said below.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST')

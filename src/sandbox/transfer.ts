@@ -1,9 +1,10 @@
 /** Whole folders into a sandbox and out of it. What comes out is hostile; what goes in is the operator's own. */
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ArchiveEntry } from '../archive/entry.ts';
 import { isSandboxError, SandboxError } from '../errors.ts';
+import { makeFolders } from '../files/makeFolders.ts';
 import type { Guest, LeftOut, TransferLimits, Unpacked } from '../runtimes/runtime.ts';
 
 export interface TransferProgress {
@@ -205,7 +206,7 @@ class Progress {
 async function openHostFolder(path: string) {
   const { Folder } = await import('../runtimes/host/folder.ts');
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolders(path);
     return Folder.open(realpathSync(path));
   } catch (error) {
     throw notOnHost(error, path);

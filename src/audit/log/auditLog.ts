@@ -1,8 +1,9 @@
-import { fdatasync, fstatSync, ftruncateSync, mkdirSync, writeSync } from 'node:fs';
+import { fdatasync, fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import { FolderLock } from '../../files/folderLock.ts';
+import { makeFolders } from '../../files/makeFolders.ts';
 import { closeQuietly, fileName, logFiles, openHead, openLog, readHead, tailOf, writeHead } from './files.ts';
 import { GENESIS, MAX_LINE_BYTES, openLine, type Place, sealLine } from './line.ts';
 
@@ -106,7 +107,7 @@ export class AuditLog {
 
   async #writeBatch(events: readonly AuditEvent[]): Promise<Place[]> {
     const { folder, fsync } = this.#options;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     const writer = new Writer(this.#options);
     try {
       const places = await this.#lock.hold(() => {
