@@ -92,8 +92,12 @@ export class AuditTrail {
     const flaw = (message: string): Flaw => ({ kind: 'replaced', file: '', line: 0, seq, message });
     if (last === undefined || last.seq < seq)
       return flaw(`Record ${seq}, which was signed, is not there any more.`);
-    if (first !== undefined && seq < first) return undefined;
     for await (const { record } of this.records()) {
+      // Older files may have been moved away, as long as the record behind the signed one is there and says so.
+      if (first !== undefined && seq < first) {
+        const isNext = record.seq === seq + 1 && record.prev === hash;
+        return isNext ? undefined : flaw(`Nothing that is there follows record ${seq}, which was signed.`);
+      }
       if (record.seq !== seq) continue;
       return record.hash === hash ? undefined : flaw(`Record ${seq} is another one than was signed.`);
     }
