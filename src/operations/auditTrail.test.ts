@@ -58,7 +58,7 @@ describe('a log, compared with its signed end', () => {
     const head = await sign();
     rmSync(folder, { recursive: true });
     mkdirSync(folder);
-    const forged = sealLine({ seq: 5, hash: 'f'.repeat(64) }, new Date().toISOString(), { type: 'test' });
+    const forged = sealLine({ seq: 5, hash: 'f'.repeat(64) }, new Date().toISOString(), '"type":"test"');
     writeFileSync(join(folder, fileName(6)), `${forged.line}\n`);
     writeFileSync(join(folder, 'head.json'), JSON.stringify(forged.place));
     expect(await flaws(head)).toEqual([{ kind: 'replaced', seq: 5 }]);

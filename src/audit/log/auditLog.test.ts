@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { AuditLog, type AuditLogOptions, type Repair } from './auditLog.ts';
 import { logFiles } from './files.ts';
-import { GENESIS, openLine } from './line.ts';
-import { verifyLog } from './verify.ts';
+import { GENESIS, MAX_LINE_BYTES, openLine, sealLine } from './line.ts';
+import { verifyExport, verifyLog } from './verify.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -129,6 +129,83 @@ describe('tampering', () => {
   });
 });
 
+describe('a changed end of the log', () => {
+  const path = (): string => join(folder, 'audit-000000000001.jsonl');
+  const head = (): string => join(folder, 'head.json');
+
+  /** Another record in the place of this one and of all behind it, with a hash of its own. */
+  function forgeFrom(seq: number): void {
+    const all = lines();
+    const { prev } = JSON.parse(all[seq - 1] ?? '');
+    const forged = sealLine({ seq: seq - 1, hash: prev }, new Date().toISOString(), '"type":"forged"');
+    const after = sealLine(forged.place, new Date().toISOString(), '"type":"forged"');
+    const forgeries = seq === all.length ? [forged] : [forged, after];
+    tamper((now) => [...now.slice(0, seq - 1), ...forgeries.map(({ line }) => line)]);
+  }
+
+  it('is found as another last record, also after somebody has gone on behind it', async () => {
+    await write(5);
+    const { last: noted } = await verifyLog(folder);
+    forgeFrom(5);
+    expect(await flaws()).toMatchObject([{ kind: 'changed', seq: 5 }]);
+    const repairs: Repair[] = [];
+    await write(1, { onRepair: (repair) => repairs.push(repair) });
+    expect(repairs).toEqual([{ type: 'log_repaired', cut_bytes: 0, changed: { noted } }]);
+    expect(await flaws()).toMatchObject([{ kind: 'changed', seq: 5 }]);
+  });
+
+  it('is found as another record where the last one was noted, with more behind it', async () => {
+    await write(5);
+    forgeFrom(4);
+    const note = readFileSync(head(), 'utf8');
+    const real = JSON.parse(note);
+    writeFileSync(head(), JSON.stringify({ ...real, seq: 4 }));
+    expect(await flaws()).toMatchObject([{ kind: 'changed', seq: 4 }]);
+    await write(1);
+    expect(await flaws()).toMatchObject([{ kind: 'changed', seq: 4 }]);
+  });
+
+  it('is no change where a writer was ended before it noted what it wrote', async () => {
+    await write(2);
+    const before = readFileSync(head(), 'utf8');
+    await write(3);
+    writeFileSync(head(), before);
+    expect(await flaws()).toEqual([]);
+    await write(1);
+    expect(await verifyLog(folder)).toMatchObject({ records: 6, flaws: [] });
+  });
+
+  it.each(['gone', '', 'noise'])('is found where there is no note of it: %s', async (note) => {
+    await write(5);
+    tamper((all) => all.slice(0, 3));
+    rmSync(head());
+    if (note !== 'gone') writeFileSync(head(), note);
+    expect(await flaws()).toMatchObject([{ kind: 'unnoted', seq: 4 }]);
+    const repairs: Repair[] = [];
+    await write(1, { onRepair: (repair) => repairs.push(repair) });
+    expect(repairs).toEqual([{ type: 'log_repaired', cut_bytes: 0, unnoted: { after: 3 } }]);
+    expect(await flaws()).toMatchObject([{ kind: 'unnoted', seq: 4 }]);
+  });
+
+  it('is found where only the end of its line is missing', async () => {
+    await write(3);
+    truncateSync(path(), statSync(path()).size - 1);
+    expect(await flaws()).toMatchObject([
+      { kind: 'torn', seq: 3 },
+      { kind: 'cut', seq: 3 },
+    ]);
+    await write(1);
+    expect(await flaws()).toMatchObject([{ kind: 'cut', seq: 3 }]);
+  });
+
+  it('is nothing that an export could tell', async () => {
+    await write(3);
+    const exported = join(folder, 'export');
+    writeFileSync(exported, readFileSync(path()));
+    expect(await verifyExport(exported)).toMatchObject({ records: 3, flaws: [] });
+  });
+});
+
 describe('a writer that was ended in the middle', () => {
   it.each([1, 40, 200])('leaves what the next one cuts and notes: %i bytes of a record', async (bytes) => {
     await write(3);
@@ -179,6 +256,28 @@ describe('a writer that was ended in the middle', () => {
     }
     expect(written.every((count, i) => count > (written[i - 1] ?? 20))).toBe(true);
   }, 60_000);
+});
+
+it('refuses a record that is too long, by its bytes, and writes what came with it', async () => {
+  const log = new AuditLog({ folder });
+  const tooLong = 'ä'.repeat(MAX_LINE_BYTES / 2);
+  const outcomes = await Promise.allSettled([
+    log.append({ type: 'test', i: 0 }),
+    log.append({ type: 'test', text: tooLong }),
+    log.append({ type: 'test', text: 1n }),
+    log.append({ type: 'test', text: tooLong.slice(200) }),
+  ]);
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled', value: { seq: 1 } },
+    {
+      status: 'rejected',
+      reason: { code: 'AUDIT_UNAVAILABLE', message: expect.stringMatching(/is too long/) },
+    },
+    { status: 'rejected', reason: { code: 'AUDIT_UNAVAILABLE' } },
+    { status: 'fulfilled', value: { seq: 2 } },
+  ]);
+  expect(lines().every((line) => Buffer.byteLength(line) <= MAX_LINE_BYTES)).toBe(true);
+  expect(await verifyLog(folder)).toMatchObject({ records: 2, flaws: [] });
 });
 
 it('writes nothing, and says so, where it cannot', async () => {

@@ -4,8 +4,19 @@ import { promisify } from 'node:util';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import { FolderLock } from '../../files/folderLock.ts';
 import { makeFolders } from '../../files/makeFolders.ts';
-import { closeQuietly, fileName, logFiles, openHead, openLog, readHead, tailOf, writeHead } from './files.ts';
-import { GENESIS, MAX_LINE_BYTES, openLine, type Place, sealLine } from './line.ts';
+import {
+  closeQuietly,
+  fileName,
+  firstSeqOf,
+  hasLine,
+  logFiles,
+  openHead,
+  openLog,
+  readHead,
+  tailOf,
+  writeHead,
+} from './files.ts';
+import { eventText, GENESIS, openLine, type Place, sealLine } from './line.ts';
 
 /** `always`: a record that is written survives a loss of power. `never`: it survives the end of the process. */
 export type Fsync = 'always' | 'never';
@@ -26,6 +37,10 @@ export type Repair = {
   readonly cut_bytes: number;
   /** The last record that had been noted, where it is not there any more. */
   readonly missing?: { readonly after: number; readonly noted: Place };
+  /** The last record that had been noted, where another one has its number now. */
+  readonly changed?: { readonly noted: Place };
+  /** The last record that is there, where none had been noted: there may have been more. */
+  readonly unnoted?: { readonly after: number };
 };
 
 /** Something that happened, as it is recorded; the log adds its number, its time and its hash. */
@@ -34,7 +49,7 @@ export type AuditEvent = { readonly type: string } & Readonly<Record<string, unk
 const sync = promisify(fdatasync);
 
 interface Waiting {
-  readonly event: AuditEvent;
+  readonly text: string;
   readonly resolve: (place: Place) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -79,7 +94,15 @@ export class AuditLog {
   /** Resolves when it is written. Rejects with `AUDIT_UNAVAILABLE` when it is not, and then nothing of it is. */
   append(event: AuditEvent): Promise<Place> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, resolve, reject });
+      let text: string;
+      try {
+        text = eventText(event);
+      } catch (error) {
+        // What cannot be written is nobody else's matter.
+        reject(unavailable(this.#options.folder, error));
+        return;
+      }
+      this.#waiting.push({ text, resolve, reject });
       this.#writing ??= this.#write();
     });
   }
@@ -91,8 +114,7 @@ export class AuditLog {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, MAX_BATCH);
       try {
-        const events = batch.map(({ event }) => event);
-        const places = await this.#writeBatch(events);
+        const places = await this.#writeBatch(batch.map(({ text }) => text));
         for (const [i, place] of places.entries()) batch[i]?.resolve(place);
       } catch (error) {
         // What is behind the last whole record is not known any more.
@@ -105,7 +127,7 @@ export class AuditLog {
     this.#writing = undefined;
   }
 
-  async #writeBatch(events: readonly AuditEvent[]): Promise<Place[]> {
+  async #writeBatch(texts: readonly string[]): Promise<Place[]> {
     const { folder, fsync } = this.#options;
     makeFolders(folder, 0o700);
     const writer = new Writer(this.#options);
@@ -113,7 +135,7 @@ export class AuditLog {
       const places = await this.#lock.hold(() => {
         writer.catchUp(this.#left);
         writer.turnOver();
-        return writer.put(events);
+        return writer.put(texts);
       });
       this.#left = writer.left;
       if (fsync === 'always') await Promise.all(writer.descriptors.map((descriptor) => sync(descriptor)));
@@ -148,18 +170,16 @@ class Writer {
     const noted = readHead(folder);
     this.#head = openHead(folder);
     if (left !== undefined && noted !== undefined && this.#resume(left, noted)) return;
+    // Noted before there is a file: where there are files and no note, somebody has taken it away.
+    if (noted === undefined && logFiles(folder).length === 0) writeHead(this.#head, START);
     const end = findEnd(folder);
     this.#file = this.#opened(end);
     this.#last = end.last;
     if (end.torn > 0) ftruncateSync(end.descriptor, end.size);
-    const isShort = noted !== undefined && noted.seq > end.last.seq;
-    if (end.torn === 0 && !isShort) return;
-    const repair: Repair = {
-      type: 'log_repaired',
-      cut_bytes: end.torn,
-      ...(isShort ? { missing: { after: end.last.seq, noted } } : {}),
-    };
-    this.put([repair]);
+    const fault = faultOf(folder, readHead(folder), end.last);
+    if (end.torn === 0 && fault === undefined) return;
+    const repair: Repair = { type: 'log_repaired', cut_bytes: end.torn, ...fault };
+    this.put([eventText(repair)]);
     this.#options.onRepair?.(repair);
   }
 
@@ -167,19 +187,18 @@ class Writer {
   turnOver(): void {
     if (this.#current().size < (this.#options.maxFileBytes ?? MAX_FILE_BYTES)) return;
     const name = fileName(this.#last.seq + 2);
-    this.put([{ type: 'log_continues', file: name }]);
+    this.put([eventText({ type: 'log_continues', file: name })]);
     this.#file = this.#opened({ name, descriptor: openLog(join(this.#options.folder, name)), size: 0 });
   }
 
   /** All of it or nothing. */
-  put(events: readonly AuditEvent[]): Place[] {
+  put(texts: readonly string[]): Place[] {
     const file = this.#current();
     const places: Place[] = [];
     const lines: string[] = [];
     let last = this.#last;
-    for (const event of events) {
-      const { line, place } = sealLine(last, new Date().toISOString(), event);
-      if (line.length > MAX_LINE_BYTES) throw new Error(`a record of ${line.length} characters is too long`);
+    for (const text of texts) {
+      const { line, place } = sealLine(last, new Date().toISOString(), text);
       lines.push(`${line}\n`);
       last = place;
       places.push(place);
@@ -254,6 +273,30 @@ function placeOf(line: Buffer, name: string): Place {
   const record = openLine(line);
   if (record === undefined) throw new Error(`the last record in ${name} was changed`);
   return { seq: record.seq, hash: record.hash };
+}
+
+/** What does not fit between the note of the last record and the last one that is there. */
+function faultOf(
+  folder: string,
+  noted: Place | undefined,
+  last: Place,
+): Pick<Repair, 'missing' | 'changed' | 'unnoted'> | undefined {
+  if (noted === undefined) return { unnoted: { after: last.seq } };
+  if (noted.seq > last.seq) return { missing: { after: last.seq, noted } };
+  const isThere = noted.seq === last.seq ? noted.hash === last.hash : isFollowed(folder, noted);
+  return isThere ? undefined : { changed: { noted } };
+}
+
+/** Whether another record follows this one: its writer was ended before it noted that. */
+function isFollowed(folder: string, { seq, hash }: Place): boolean {
+  const name = logFiles(folder).findLast((file) => firstSeqOf(file) <= seq + 1);
+  if (name === undefined) return false;
+  const descriptor = openLog(join(folder, name));
+  try {
+    return hasLine(descriptor, `{"seq":${seq + 1},"prev":"${hash}",`);
+  } finally {
+    closeQuietly(descriptor);
+  }
 }
 
 function unavailable(folder: string, cause: unknown): SandboxError {

@@ -77,6 +77,23 @@ export function tailOf(descriptor: number): { last: Buffer | undefined; torn: nu
   return { last: bytes.subarray(begin, lineEnds), torn: bytes.length - lineEnds - 1, size };
 }
 
+/** Whether a line of the file begins like this. */
+export function hasLine(descriptor: number, begin: string): boolean {
+  const { size } = fstatSync(descriptor);
+  const sought = Buffer.from(`\n${begin}`);
+  // As if there were a line before the first one.
+  let kept: Buffer = Buffer.from('\n');
+  for (let at = 0; at < size; ) {
+    const chunk = Buffer.alloc(Math.min(1024 * 1024, size - at));
+    readFully(descriptor, chunk, at);
+    at += chunk.length;
+    const bytes = Buffer.concat([kept, chunk]);
+    if (bytes.includes(sought)) return true;
+    kept = bytes.subarray(-sought.length);
+  }
+  return false;
+}
+
 /** Reads until the buffer is full; throws when the file ends before. */
 export function readFully(descriptor: number, buffer: Buffer, position: number): void {
   for (let at = 0; at < buffer.length; ) {

@@ -4,8 +4,11 @@ import { createHash } from 'node:crypto';
 /** What the first record of a log follows. */
 export const GENESIS = '0'.repeat(64);
 
-/** Longer ones are cut before they are written: a reader must be able to hold one in memory. */
+/** Longer ones are refused before they are written: a reader must be able to hold one in memory. */
 export const MAX_LINE_BYTES = 4 * 1024 * 1024;
+
+/** What is left of it for an event, beside the number, the hashes and the time. */
+const MAX_EVENT_BYTES = MAX_LINE_BYTES - 256;
 
 /** The place of a record in the log. */
 export interface Place {
@@ -28,17 +31,26 @@ export interface ReadRecord extends Place {
 const SEAL = /^,"hash":"([0-9a-f]{64})"}$/;
 const SEAL_BYTES = `,"hash":"${GENESIS}"}`.length;
 
+/** An event as it stands in a line: JSON, without braces. Throws where a line with it would be too long. */
+export function eventText(event: Readonly<Record<string, unknown>>): string {
+  const text = JSON.stringify(event).slice(1, -1);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_EVENT_BYTES)
+    throw new Error(`a record of ${bytes} bytes is too long: ${MAX_EVENT_BYTES} are the most`);
+  return text;
+}
+
 /**
- * Makes the line of a record, without its end. The hash covers every byte of the line before it, the hash of the
+ * Makes the line of a record, without its end, of the text of an event. The hash covers every byte of the line before it, the hash of the
  * record before among them; so whoever checks needs no canonical form of JSON.
  */
 export function sealLine(
   { seq: last, hash: prev }: Place,
   at: string,
-  event: Readonly<Record<string, unknown>>,
+  text: string,
 ): { line: string; place: Place } {
   const seq = last + 1;
-  const open = JSON.stringify({ seq, prev, at, ...event }).slice(0, -1);
+  const open = `${JSON.stringify({ seq, prev, at }).slice(0, -1)},${text}`;
   const hash = hashOf(open);
   return { line: `${open},"hash":"${hash}"}`, place: { seq, hash } };
 }

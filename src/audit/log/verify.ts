@@ -8,10 +8,11 @@ import { readLines } from './readLines.ts';
 export interface Flaw {
   /**
    * `changed`: its bytes are not those that were written. `missing`: records are not there. `inserted`: it was not
-   * there. `moved`: it stood somewhere else. `cut`: records behind the last one are not there. `torn`: its writer did
-   * not end it. `replaced`: it is not the log that was signed.
+   * there. `moved`: it stood somewhere else. `cut`: records behind the last one are not there. `unnoted`: there is no
+   * note of the last one, so nobody can tell. `torn`: its writer did not end it. `replaced`: it is not the log that was
+   * signed.
    */
-  readonly kind: 'changed' | 'missing' | 'inserted' | 'moved' | 'cut' | 'torn' | 'replaced';
+  readonly kind: 'changed' | 'missing' | 'inserted' | 'moved' | 'cut' | 'unnoted' | 'torn' | 'replaced';
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -34,14 +35,16 @@ const MAX_FLAWS = 100;
 
 /** Reads all of it; throws what the file system throws where it cannot be read. */
 export async function verifyLog(folder: string): Promise<Verdict> {
-  const check = new Check();
   // Taken first: what others write meanwhile is behind it.
   const noted = readHead(folder);
-  for (const file of logFiles(folder)) {
+  const files = logFiles(folder);
+  const check = new Check(noted);
+  for (const file of files) {
     check.begin(file);
     for await (const { bytes, isWhole } of readLines(join(folder, file))) check.take(bytes, isWhole);
   }
-  return check.end(noted);
+  // Whoever began a log meanwhile made a note before the first file.
+  return check.end(files.length === 0 || (noted ?? readHead(folder)) !== undefined);
 }
 
 /** The same for records that were exported to one file: whether they begin or end too early cannot be seen there. */
@@ -49,10 +52,12 @@ export async function verifyExport(path: string): Promise<Verdict> {
   const check = new Check();
   check.begin(basename(path));
   for await (const { bytes, isWhole } of readLines(path)) check.take(bytes, isWhole);
-  return check.end(undefined);
+  return check.end();
 }
 
 class Check {
+  /** What was noted as the last record. */
+  readonly #noted: Place | undefined;
   readonly #flaws: Flaw[] = [];
   /** Where the chain is, as far as it is known. */
   #last: Place | undefined;
@@ -63,6 +68,10 @@ class Check {
   #line = 0;
   /** The numbers of records that were missed, and those that came. */
   readonly #missed = new Set<number>();
+
+  constructor(noted?: Place) {
+    this.#noted = noted;
+  }
 
   begin(file: string): void {
     this.#file = file;
@@ -75,7 +84,8 @@ class Check {
   take(line: Buffer, isWhole: boolean): void {
     this.#line++;
     this.#bytes += line.length + 1;
-    const record = openLine(line);
+    // What has no end is cut off by whoever writes next, even where nothing else of it is missing.
+    const record = isWhole ? openLine(line) : undefined;
     const first = firstSeqOf(this.#file);
     // An export says by its first record where it begins.
     const begin = Number.isNaN(first) ? (record?.seq ?? 1) : first;
@@ -91,17 +101,27 @@ class Check {
     this.#first ??= record.seq;
     this.#follow(record, expected);
     this.#recall(record);
+    const isLast = this.#last?.seq === record.seq && this.#last.hash === record.hash;
+    if (isLast && record.seq === this.#noted?.seq && record.hash !== this.#noted.hash) {
+      this.#flaw('changed', record.seq, `Record ${record.seq} is another one than was written.`);
+    }
   }
 
-  end(noted: Place | undefined): Verdict {
+  /** Without a note, what was cut off the end is not seen. */
+  end(isNoted = true): Verdict {
     const last = this.#last;
+    const noted = this.#noted;
     const seq = last?.seq ?? 0;
+    this.#line++;
     if (noted !== undefined && noted.seq > seq) {
-      this.#line++;
       const what = countOf(seq + 1, noted.seq);
       this.#flaw('cut', seq + 1, `${what} not there any more: the end of the log was cut off.`);
-    } else if (noted !== undefined && noted.seq === seq && last?.hash !== '' && noted.hash !== last?.hash) {
-      this.#flaw('changed', seq, `Record ${seq} is another one than was written.`);
+    } else if (!isNoted) {
+      this.#flaw(
+        'unnoted',
+        seq + 1,
+        `Where the log ended is not noted: what stood behind record ${seq} is not known.`,
+      );
     }
     return {
       ...{ records: this.#records, first: this.#first, bytes: this.#bytes, flaws: this.#flaws },
@@ -110,10 +130,25 @@ class Check {
   }
 
   /** What whoever wrote next has noted stays true, although the chain goes on. */
-  #recall({ type, seq, at, missing }: ReadRecord): void {
-    if (type !== 'log_repaired' || typeof missing !== 'object' || missing === null) return;
-    const { after, noted } = missing as { readonly after?: number; readonly noted?: Partial<Place> };
-    this.#flaw('cut', seq, `${countOf(Number(after) + 1, Number(noted?.seq))} not there any more on ${at}.`);
+  #recall({ type, seq, at, missing, changed, unnoted }: ReadRecord): void {
+    if (type !== 'log_repaired') return;
+    if (isObject(missing)) {
+      const noted = isObject(missing['noted']) ? missing['noted'] : {};
+      const what = countOf(numberOf(missing['after']) + 1, numberOf(noted['seq']));
+      this.#flaw('cut', seq, `${what} not there any more on ${at}.`);
+    }
+    if (isObject(changed)) {
+      const number = isObject(changed['noted']) ? numberOf(changed['noted']['seq']) : Number.NaN;
+      this.#flaw('changed', number, `Record ${number} was another one on ${at} than was written.`);
+    }
+    if (isObject(unnoted)) {
+      const after = numberOf(unnoted['after']);
+      this.#flaw(
+        'unnoted',
+        seq,
+        `Where the log ended was not noted on ${at}: what stood behind record ${after} is not known.`,
+      );
+    }
   }
 
   #follow(record: ReadRecord, expected: number): void {
@@ -146,4 +181,12 @@ class Check {
 
 function countOf(first: number, last: number): string {
   return first === last ? `Record ${first} is` : `Records ${first} to ${last} are`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : Number.NaN;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Recorder } from '../../audit/events.ts';
+import type { Repair } from '../../audit/log/auditLog.ts';
 import { type LoadedSettings, type LoadOptions, stateFolder } from '../../config/index.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Gate } from '../../gate/approval/gate.ts';
@@ -105,17 +106,14 @@ export function auditFolder(
   );
 }
 
-function repairNote({
-  cut_bytes: bytes,
-  missing,
-}: {
-  readonly cut_bytes: number;
-  readonly missing?: { readonly after: number; readonly noted: { readonly seq: number } };
-}): string {
+function repairNote({ cut_bytes: bytes, missing, changed, unnoted }: Repair): string {
   const cut = bytes === 0 ? '' : ` ${bytes} bytes of a record that was not written to its end were cut off.`;
   const lost =
     missing === undefined ? '' : ` ${recordsFrom(missing.after + 1, missing.noted.seq)} not there any more.`;
-  return `The end of the audit log was repaired.${cut}${lost} See: glovebox audit verify`;
+  const other = changed === undefined ? '' : ` Record ${changed.noted.seq} is another one than was written.`;
+  const unknown =
+    unnoted === undefined ? '' : ` Whether anything stood behind record ${unnoted.after} is not known.`;
+  return `The end of the audit log was repaired.${cut}${lost}${other}${unknown} See: glovebox audit verify`;
 }
 
 function recordsFrom(first: number, last: number): string {
