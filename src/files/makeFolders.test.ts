@@ -12,8 +12,8 @@ function scratch(): string {
 
 it('makes all that is missing, with the mode, and takes what is there', () => {
   const folder = scratch();
-  makeFolders(join(folder, 'a/b/c'), 0o700);
-  makeFolders(join(folder, 'a/b/c'), 0o700);
+  expect(makeFolders(join(folder, 'a/b/c'), 0o700)).toBe(join(folder, 'a'));
+  expect(makeFolders(join(folder, 'a/b/c'), 0o700)).toBeUndefined();
   expect(statSync(join(folder, 'a/b')).mode & 0o777).toBe(0o700);
   expect(statSync(join(folder, 'a/b/c')).isDirectory()).toBe(true);
 });

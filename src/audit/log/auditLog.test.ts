@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   appendFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -278,6 +280,41 @@ it('refuses a record that is too long, by its bytes, and writes what came with i
   ]);
   expect(lines().every((line) => Buffer.byteLength(line) <= MAX_LINE_BYTES)).toBe(true);
   expect(await verifyLog(folder)).toMatchObject({ records: 2, flaws: [] });
+});
+
+describe('the names of its files', () => {
+  /** The folders whose names the disk is waited for, while this is done. */
+  async function syncedWhile(action: () => Promise<unknown>): Promise<string[]> {
+    const synced: string[] = [];
+    const real = fs.fsyncSync;
+    fs.fsyncSync = (descriptor) => {
+      synced.push(readlinkSync(`/proc/self/fd/${descriptor}`));
+      real(descriptor);
+    };
+    syncBuiltinESMExports();
+    try {
+      await action();
+    } finally {
+      fs.fsyncSync = real;
+      syncBuiltinESMExports();
+    }
+    return synced;
+  }
+
+  it('are on the disk before a record in them is', async () => {
+    const fresh = join(folder, 'a', 'b');
+    const log = new AuditLog({ folder: fresh, fsync: 'always', maxFileBytes: 1000 });
+    const first = await syncedWhile(() => log.append({ type: 'test' }));
+    expect(first).toEqual([join(folder, 'a'), folder, fresh]);
+    expect(await syncedWhile(() => log.append({ type: 'test', text: 'x'.repeat(1000) }))).toEqual([]);
+    expect(await syncedWhile(() => log.append({ type: 'test' }))).toEqual([fresh]);
+    expect(logFiles(fresh)).toHaveLength(2);
+  });
+
+  it('are not waited for where nobody asked for it', async () => {
+    const log = new AuditLog({ folder: join(folder, 'a'), fsync: 'never' });
+    expect(await syncedWhile(() => log.append({ type: 'test' }))).toEqual([]);
+  });
 });
 
 it('writes nothing, and says so, where it cannot', async () => {

@@ -1,9 +1,10 @@
 import { fdatasync, fstatSync, ftruncateSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import { FolderLock } from '../../files/folderLock.ts';
 import { makeFolders } from '../../files/makeFolders.ts';
+import { syncFolder } from '../../files/privateFiles.ts';
 import {
   closeQuietly,
   fileName,
@@ -129,7 +130,8 @@ export class AuditLog {
 
   async #writeBatch(texts: readonly string[]): Promise<Place[]> {
     const { folder, fsync } = this.#options;
-    makeFolders(folder, 0o700);
+    const made = makeFolders(folder, 0o700);
+    if (made !== undefined && fsync === 'always') syncNamesOf(folder, made);
     const writer = new Writer(this.#options);
     try {
       const places = await this.#lock.hold(() => {
@@ -138,7 +140,7 @@ export class AuditLog {
         return writer.put(texts);
       });
       this.#left = writer.left;
-      if (fsync === 'always') await Promise.all(writer.descriptors.map((descriptor) => sync(descriptor)));
+      if (fsync === 'always') await writer.sync();
       return places;
     } finally {
       writer.close();
@@ -152,8 +154,9 @@ class Writer {
   #file: OpenFile | undefined;
   #head: number | undefined;
   #last: Place = START;
-  /** All that must reach the disk. */
-  readonly descriptors: number[] = [];
+  /** All files of the log that are open. */
+  readonly #descriptors: number[] = [];
+  #hasNewFiles = false;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
@@ -173,6 +176,8 @@ class Writer {
     // Noted before there is a file: where there are files and no note, somebody has taken it away.
     if (noted === undefined && logFiles(folder).length === 0) writeHead(this.#head, START);
     const end = findEnd(folder);
+    // Whoever made it may have been ended before the disk had its name.
+    this.#hasNewFiles = noted === undefined || left?.name !== end.name;
     this.#file = this.#opened(end);
     this.#last = end.last;
     if (end.torn > 0) ftruncateSync(end.descriptor, end.size);
@@ -188,6 +193,7 @@ class Writer {
     if (this.#current().size < (this.#options.maxFileBytes ?? MAX_FILE_BYTES)) return;
     const name = fileName(this.#last.seq + 2);
     this.put([eventText({ type: 'log_continues', file: name })]);
+    this.#hasNewFiles = true;
     this.#file = this.#opened({ name, descriptor: openLog(join(this.#options.folder, name)), size: 0 });
   }
 
@@ -216,8 +222,17 @@ class Writer {
     return places;
   }
 
+  /** Waits until the disk has what was written, and the names of files that are new to us. */
+  async sync(): Promise<void> {
+    await Promise.all(this.#descriptors.map((descriptor) => sync(descriptor)));
+    if (!this.#hasNewFiles) return;
+    // Later it may lag behind the log: that is no flaw.
+    if (this.#head !== undefined) await sync(this.#head);
+    syncFolder(this.#options.folder);
+  }
+
   close(): void {
-    for (const descriptor of this.descriptors) closeQuietly(descriptor);
+    for (const descriptor of this.#descriptors) closeQuietly(descriptor);
     if (this.#head !== undefined) closeQuietly(this.#head);
   }
 
@@ -232,7 +247,7 @@ class Writer {
   }
 
   #opened({ name, descriptor, size }: OpenFile): OpenFile {
-    this.descriptors.push(descriptor);
+    this.#descriptors.push(descriptor);
     return { name, descriptor, size };
   }
 
@@ -240,6 +255,12 @@ class Writer {
     if (this.#file === undefined) throw new Error('no file of the log is open');
     return this.#file;
   }
+}
+
+/** Waits until the disk has the names of folders that were made: of this one, and of those above it up to another. */
+function syncNamesOf(folder: string, made: string): void {
+  const top = dirname(resolve(made));
+  for (let path = resolve(folder); path !== top; path = dirname(path)) syncFolder(dirname(path));
 }
 
 /** Where the next record goes; the file is open then, and everything behind `size` is no whole record. */
