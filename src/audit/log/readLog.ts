@@ -52,7 +52,7 @@ export function matcher({ types, operations, id, sandboxId, since, until }: Reco
     const at = Date.parse(record.at);
     return (
       (types === undefined || types.includes(record.type)) &&
-      (operations === undefined || operations.includes(String(record['operation']))) &&
+      (operations === undefined || operations.some((operation) => operation === record['operation'])) &&
       (id === undefined || record['id'] === id) &&
       (sandboxId === undefined || record['sandbox_id'] === sandboxId) &&
       (since === undefined || at >= since.getTime()) &&

@@ -7,7 +7,7 @@ import { AuditTrail, type LoggedRecord, type RecordFilter } from '../../operatio
 import { cancellable } from '../cancel.ts';
 import { forTerminal } from '../terminal.ts';
 import { warn } from '../warn.ts';
-import { summaryOf } from './summary.ts';
+import { summaryOf, text } from './summary.ts';
 import { timeFrom } from './time.ts';
 
 interface TimeFlags {
@@ -105,14 +105,14 @@ function asJson({ line }: LoggedRecord): string {
 
 function asLine({ record }: LoggedRecord): string {
   const { seq, at, type } = record;
-  const about = String(record['id'] ?? record['sandbox_id'] ?? '').slice(0, 8);
-  return `${String(seq).padStart(6)}  ${at}  ${type.padEnd(15)}  ${forTerminal(about).padEnd(8)}  ${forTerminal(summaryOf(record))}\n`;
+  const about = text(record['id'] ?? record['sandbox_id'] ?? '').slice(0, 8);
+  return `${String(seq).padStart(6)}  ${forTerminal(at)}  ${forTerminal(type).padEnd(15)}  ${forTerminal(about).padEnd(8)}  ${forTerminal(summaryOf(record))}\n`;
 }
 
 function asBlock({ record }: LoggedRecord): string {
   const { seq, at, type, prev: _prev, hash, ...told } = record;
   const lines = JSON.stringify(told, null, 2).split('\n').slice(1, -1);
-  return `${seq}  ${at}  ${forTerminal(type)}  ${hash}\n${lines.map((line) => `  ${forTerminal(line)}\n`).join('')}\n`;
+  return `${seq}  ${forTerminal(at)}  ${forTerminal(type)}  ${hash}\n${lines.map((line) => `  ${forTerminal(line)}\n`).join('')}\n`;
 }
 
 function timesOf({ since, until }: TimeFlags): Pick<RecordFilter, 'since' | 'until'> {
