@@ -61,7 +61,7 @@ export async function openContext(
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
   const wish = () => ({ parameters: { language: language.name, variables: Object.keys(env).sort() } });
-  const kernel = await recorded(context, sandbox, 'start_context', wish, start);
+  const kernel = await recorded(context, { sandbox, env }, 'start_context', wish, start);
   const notes = [...opened.warnings, ...warnings];
   return {
     language: language.name,

@@ -45,7 +45,12 @@ export async function executeOnce(
     const languages = shownLanguages(context, prepared.language, choice.policy);
     const use: SandboxUse = {
       ...(prepared.program.collect.length === 0 ? { singleUse: true } : {}),
-      ...decisionsTo(context, () => ({ id: prepared.executionId, sandbox_id: null }), options),
+      ...decisionsTo(
+        context,
+        () => ({ id: prepared.executionId, sandbox_id: null }),
+        options,
+        Object.values(prepared.env),
+      ),
     };
     const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
     try {
@@ -66,7 +71,7 @@ export interface Opened {
   /**
    * Makes another one like it for one execution: empty, and without an end of its own. Whoever makes it closes it.
    */
-  like(executionId: string, signal?: AbortSignal): Promise<Sandbox>;
+  like(program: Parameters<RunIn>[0]): Promise<Sandbox>;
   /** What runs in it, until its end is recorded. */
   readonly executions: Set<Promise<unknown>>;
   /** Settles once its end is recorded, behind that of all that ran; rejects with `AUDIT_UNAVAILABLE`. */
@@ -218,18 +223,19 @@ export async function openSandbox(
   const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
   const { settings, origins } = context.loaded;
   let sandboxId: string | null = null;
+  const secrets = Object.values(options.env ?? {});
   const use: SandboxUse = {
     lifetimeSec: options.lifetime ?? settings.lifetimeSec,
     idleSec: options.idleTimeout ?? settings.idleTimeoutSec,
     keptOutputMb: settings.keptOutputMb,
     ...(options.id === undefined ? {} : { id: options.id }),
     ...(options.forwardPorts === undefined ? {} : { forwardPorts: options.forwardPorts }),
-    ...decisionsTo(context, () => ({ sandbox_id: sandboxId }), options),
+    ...decisionsTo(context, () => ({ sandbox_id: sandboxId }), options, secrets),
   };
   const make = () => Sandbox.create(choice, choice.policy, languages, options.signal, use);
   const executions = new Set<Promise<unknown>>();
   const { sandbox, endRecorded } = await makeRecorded(context, make, {
-    executions,
+    ...{ executions, secrets },
     runtime: choice.runtime.name,
     policy: choice.policy,
     parameters: {
@@ -246,10 +252,15 @@ export async function openSandbox(
     warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings],
     env: options.env ?? {},
     maxOutputKb: outputKb(options) ?? standard,
-    like: (executionId, signal) =>
+    like: ({ executionId, env, signal }) =>
       Sandbox.create(choice, choice.policy, languages, signal, {
         id: sandbox.id,
-        ...decisionsTo(context, () => ({ id: executionId, sandbox_id: sandbox.id }), options),
+        ...decisionsTo(
+          context,
+          () => ({ id: executionId, sandbox_id: sandbox.id }),
+          options,
+          Object.values(env),
+        ),
       }),
     executions,
     endRecorded,

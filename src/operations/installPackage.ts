@@ -40,7 +40,7 @@ const TIMEOUT_SEC = 120;
  */
 export async function installPackage(
   context: Context,
-  { sandbox }: Pick<Opened, 'sandbox'>,
+  { sandbox, env }: Pick<Opened, 'sandbox' | 'env'>,
   language: string,
   name: string,
   options: InstallOptions = {},
@@ -73,7 +73,7 @@ export async function installPackage(
       executionId,
       onStart: () => options.onStart?.({ executionId }),
     });
-  const installed = await recorded(context, sandbox, 'install_package', question, install, describe);
+  const installed = await recorded(context, { sandbox, env }, 'install_package', question, install, describe);
   const { outcome, log, version, network } = installed;
   const memoryMb = sandbox.policy.limits.memoryMb.value;
   return {

@@ -159,7 +159,7 @@ export async function openLive(
 
 function liveSandbox(context: Context, opened: Opened, language: string): LiveSandbox {
   const { sandbox } = opened;
-  const operate: Operate = (...operation) => recorded(context, sandbox, ...operation);
+  const operate: Operate = (...operation) => recorded(context, opened, ...operation);
   const close = async (): Promise<void> => {
     await sandbox.close();
     await opened.endRecorded;

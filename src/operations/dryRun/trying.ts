@@ -31,12 +31,12 @@ export class Trying {
 
   async run(program: Parameters<RunIn>[0], resultOf: Parameters<RunIn>[1]): Promise<ExecutionResult> {
     const { sandbox } = this.#opened;
-    const { signal, executionId } = program;
+    const { signal } = program;
     let copy: Sandbox | undefined;
     let before: Tree;
     try {
       signal?.throwIfAborted();
-      copy = await this.#opened.like(executionId, signal);
+      copy = await this.#opened.like(program);
       sandbox.adopt(copy);
       before = await this.#copyInto(copy, signal);
     } catch (error) {

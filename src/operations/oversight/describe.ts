@@ -1,4 +1,4 @@
-/** What is asked for and what came of it, as it is recorded: contents by their hashes, without secrets. Pure. */
+/** What is asked for and what came of it, as it is recorded: contents by their hashes. Pure. */
 import { type Digest, digest } from '../../audit/digest.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { ExecutionResult, NetworkRecord } from '../../result/result.ts';
@@ -7,7 +7,6 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Prepared } from '../job.ts';
 import type { OutputDigests } from './outputDigests.ts';
 import type { Request } from './oversight.ts';
-import { withoutSecrets } from './recordable.ts';
 
 /** How much of what a program is given besides its code is shown as text. */
 const MAX_SHOWN_BYTES = 64 * 1024;
@@ -44,10 +43,9 @@ export function describeRun(prepared: Prepared, sandboxId: string | null, stdin:
   };
 }
 
-/** What came of running it. */
+/** What came of running it, as it is: secrets are taken out where it is recorded. */
 export function describeResult(
   result: ExecutionResult,
-  env: Readonly<Record<string, string>>,
   output?: OutputDigests,
 ): { readonly ok: boolean } & Readonly<Record<string, unknown>> {
   const { meta, ...told } = resultToJson(result) as { meta: Record<string, unknown> } & Record<
@@ -60,10 +58,9 @@ export function describeResult(
     ...{ truncated: told['truncated'], ...output?.toJson() },
     ...(result.files === undefined ? {} : { files: mapOf(result.files, digest) }),
     ...pick(meta, ['runtime', 'fallback_from', 'sandbox_id', 'enforced', 'versions', 'root', 'usage']),
-    ...pick(meta, ['killed_by', 'signal', 'oom_kills', 'not_collected', 'artifact']),
+    ...pick(meta, ['killed_by', 'signal', 'oom_kills', 'not_collected', 'artifact', 'warnings']),
     ...(network === undefined ? {} : { network: describeNetwork(network) }),
     ...('results' in result ? { results: digest(JSON.stringify(result.results)) } : {}),
-    ...withoutSecrets(pick(meta, ['warnings']), Object.values(env)),
   };
 }
 

@@ -80,7 +80,7 @@ export class ExecutionPassage {
     const { passage, output, describeResult } = this.#watched;
     const place =
       this.#blocked === undefined
-        ? await passage.end(describeResult(result, this.#prepared.env, output))
+        ? await passage.end(describeResult(result, output))
         : await passage.block(this.#blocked);
     const notes = this.#context.oversight?.takeNotes() ?? [];
     return {

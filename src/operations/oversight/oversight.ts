@@ -7,7 +7,7 @@ import type { GateEvent } from '../../gate/approval/events.ts';
 import type { Gate } from '../../gate/approval/gate.ts';
 import type { Sight } from '../../gate/effects.ts';
 import type { Operation } from '../../gate/risk.ts';
-import { recordable } from './recordable.ts';
+import { eventRedactor, recordable } from './recordable.ts';
 
 /** Through what somebody asks. */
 export type Surface = 'library' | 'cli';
@@ -104,10 +104,12 @@ export class Passage {
   #pending: RecordedEvent[];
   #seen: Seen = { sights: [] };
   #isUnrecorded = false;
+  readonly #redacted: ReturnType<typeof eventRedactor>;
 
   constructor(oversight: Oversight, request: Request) {
     this.#oversight = oversight;
     this.#request = request;
+    this.#redacted = eventRedactor(request.secrets ?? []);
     const { id, operation, sandboxId } = request;
     this.#pending = [
       {
@@ -221,7 +223,7 @@ export class Passage {
     };
     const decision = await gate.decide(proposal, this.#seen.sights, {
       ...{ requestId: id, notInspected: this.#seen.notInspected, signal },
-      onEvent: (event) => this.#oversight.record(this.#withoutContents(event)),
+      onEvent: (event) => this.#oversight.record(this.#redacted(this.#withoutContents(event))),
     });
     return decision.verdict === 'deny' ? decision : undefined;
   }
@@ -235,7 +237,7 @@ export class Passage {
     const events = this.#pending;
     this.#pending = [];
     try {
-      return await this.#oversight.record(...events);
+      return await this.#oversight.record(...events.map(this.#redacted));
     } catch (error) {
       this.#isUnrecorded = true;
       throw error;

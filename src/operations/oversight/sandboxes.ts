@@ -7,6 +7,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { OnDecision } from '../../sandbox/sandboxNetwork.ts';
 import type { Context } from '../context.ts';
 import type { Seen } from './oversight.ts';
+import { eventRedactor } from './recordable.ts';
 
 interface OnNetwork {
   readonly onNetwork?: OnDecision;
@@ -17,11 +18,13 @@ export function decisionsTo(
   { oversight }: Context,
   about: () => { readonly id?: string; readonly sandbox_id: string | null },
   { onNetwork }: OnNetwork,
+  secrets: readonly string[],
 ): { readonly onDecision?: OnDecision } {
   if (oversight === undefined) return onNetwork === undefined ? {} : { onDecision: onNetwork };
+  const redacted = eventRedactor(secrets);
   return {
     onDecision: (decision) => {
-      oversight.recordSoon({ type: 'network', ...about(), ...describeDecision(decision) });
+      oversight.recordSoon(redacted({ type: 'network', ...about(), ...describeDecision(decision) }));
       onNetwork?.(decision);
     },
   };
@@ -32,6 +35,8 @@ export interface Making {
   readonly runtime: string;
   readonly policy: Policy;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** The values of its variables. */
+  readonly secrets: readonly string[];
   /** What runs in it. */
   readonly executions: ReadonlySet<Promise<unknown>>;
 }
@@ -40,12 +45,18 @@ export interface Making {
 export async function makeRecorded(
   { oversight }: Context,
   make: () => Promise<Sandbox>,
-  { runtime, policy, parameters, executions }: Making,
+  { runtime, policy, parameters, secrets, executions }: Making,
 ): Promise<{ readonly sandbox: Sandbox; readonly endRecorded: Promise<void> }> {
   if (oversight === undefined) return { sandbox: await make(), endRecorded: Promise.resolve() };
   const { describePolicy, describeSandbox } = await import('./describe.ts');
   const id = randomUUID();
-  const passage = oversight.request({ id, operation: 'create_sandbox', sandboxId: null, parameters });
+  const passage = oversight.request({
+    id,
+    operation: 'create_sandbox',
+    sandboxId: null,
+    parameters,
+    secrets,
+  });
   let made: Sandbox | undefined;
   try {
     const sandbox = await passage.through(
@@ -64,7 +75,9 @@ export async function makeRecorded(
     );
     const endRecorded = sandbox.whenEnded.then(async ({ reason, message }) => {
       await Promise.allSettled(executions);
-      await oversight.record({ type: 'sandbox_ended', sandbox_id: sandbox.id, reason, message });
+      await oversight.record(
+        eventRedactor(secrets)({ type: 'sandbox_ended', sandbox_id: sandbox.id, reason, message }),
+      );
       await oversight.gate?.endSandbox(sandbox.id);
     });
     // Whoever closes it is told.
@@ -93,10 +106,16 @@ export type Operate = <T>(
   describe?: (value: T) => Readonly<Record<string, unknown>>,
 ) => Promise<T>;
 
+/** A sandbox that something is done in, and its variables. */
+interface Recordable {
+  readonly sandbox: Pick<Sandbox, 'id' | 'runtime' | 'policy'>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** One thing that is done in a sandbox besides running code: decided, and recorded before and after, where asked for. */
 export async function recorded<T>(
   { oversight }: Context,
-  { id: sandboxId, runtime, policy }: Pick<Sandbox, 'id' | 'runtime' | 'policy'>,
+  { sandbox: { id: sandboxId, runtime, policy }, env }: Recordable,
   operation: Operation,
   wish: () => Wish,
   action: () => Promise<T>,
@@ -106,7 +125,7 @@ export async function recorded<T>(
   const { describePolicy } = await import('./describe.ts');
   const { parameters, content, look } = wish();
   const passage = oversight.request({
-    ...{ id: randomUUID(), operation, sandboxId, parameters },
+    ...{ id: randomUUID(), operation, sandboxId, parameters, secrets: Object.values(env) },
     ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
   });
   if (oversight.gate !== undefined && look !== undefined) passage.saw(await look());
