@@ -74,9 +74,12 @@ export interface EffectsEvent extends AuditEvent {
   readonly removed: number;
 }
 
-/** A host was asked for, from inside. */
+/**
+ * A host was asked for, from inside: `network` when it was decided, and before anything passes; `network_closed` when
+ * what was let pass is over, with the same `connection`.
+ */
 export interface NetworkEvent extends AuditEvent {
-  readonly type: 'network';
+  readonly type: 'network' | 'network_closed';
   /** Of the execution, where the sandbox was made for it. */
   readonly id?: string;
   readonly sandbox_id: string | null;

@@ -96,7 +96,7 @@ function receiptOf(id: string, records: readonly ReadRecord[]): Receipt {
     approval: own.filter(({ type }) => APPROVAL.includes(type)).map(bare),
     policy: started?.['policy'] ?? null,
     runtime: started?.['runtime'] ?? null,
-    network: own.filter(({ type }) => type === 'network').map(bare),
+    network: own.filter(({ type }) => type === 'network' || type === 'network_closed').map(bare),
     effects: effects === undefined ? null : bare(effects),
     result: ended === undefined ? null : bare(ended),
   };

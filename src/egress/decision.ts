@@ -1,5 +1,22 @@
 import type { RefusalCode } from './refusal.ts';
 
+/** A request that the rules let pass, before anybody is looked up or dialled for it. */
+export interface Passing extends Pick<NetworkDecision, 'at' | 'host' | 'port' | 'via' | 'method'> {
+  /** Tells it from others. */
+  readonly connection: string;
+}
+
+/** Who is told of decisions. */
+export interface DecisionListeners {
+  /** Waited for before anybody is looked up or dialled; when it rejects, nobody is. */
+  readonly onPassing?: (passing: Passing) => Promise<unknown>;
+  /**
+   * Told each decision once, when it is finished and its numbers are final: for a tunnel, when it has closed. With what
+   * `onPassing` was told, where it was.
+   */
+  readonly onDecision?: (decision: NetworkDecision, passing?: Passing) => void;
+}
+
 /** What became of one request of a sandbox to reach somebody: a tunnel, or one plain request. */
 export interface NetworkDecision {
   /** When it was decided, ISO 8601. */

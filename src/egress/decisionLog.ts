@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { NetworkDecision } from './decision.ts';
+import type { DecisionListeners, NetworkDecision, Passing } from './decision.ts';
 import { Recording } from './recording.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -10,11 +10,11 @@ export type Subject = Pick<NetworkDecision, 'host' | 'port' | 'via' | 'method'>;
 export class DecisionLog {
   readonly #entries: Entry[] = [];
   readonly #most: number;
-  readonly #listener: ((decision: NetworkDecision) => void) | undefined;
+  readonly #listener: DecisionListeners['onDecision'];
   readonly #recordings = new Set<Recording>();
   #dropped = 0;
 
-  constructor(most: number, listener?: (decision: NetworkDecision) => void) {
+  constructor(most: number, listener?: DecisionListeners['onDecision']) {
     this.#most = most;
     this.#listener = listener;
   }
@@ -37,13 +37,17 @@ export class DecisionLog {
   }
 
   /** Something passes, over this connection; {@link Entry.finish} says when it is over. */
-  allow(subject: Subject, socket: Socket): Entry {
-    return this.#add(new Entry(subject, socket, undefined, this.#listener));
+  allow(subject: Subject, socket: Socket, passing?: Passing): Entry {
+    return this.#add(new Entry(subject, socket, undefined, this.#listenerOf(passing)));
   }
 
-  /** Something does not pass. */
-  refuse(subject: Subject, refusal: Refusal): void {
-    this.#add(new Entry(subject, undefined, refusal, this.#listener)).finish();
+  /** Something does not pass, or came to nothing after it was let pass. */
+  refuse(subject: Subject, refusal: Refusal, passing?: Passing): void {
+    this.#add(new Entry(subject, undefined, refusal, this.#listenerOf(passing))).finish();
+  }
+
+  #listenerOf(passing: Passing | undefined): (decision: NetworkDecision) => void {
+    return (decision) => this.#listener?.(decision, passing);
   }
 
   #add(entry: Entry): Entry {
@@ -61,7 +65,7 @@ export class Entry {
   readonly #subject: Subject;
   readonly #at = new Date();
   readonly #started = performance.now();
-  readonly #listener: ((decision: NetworkDecision) => void) | undefined;
+  readonly #listener: (decision: NetworkDecision) => void;
   readonly #address: string | undefined;
   #socket: Socket | undefined;
   #refusal: Refusal | undefined;
@@ -71,7 +75,7 @@ export class Entry {
     subject: Subject,
     socket: Socket | undefined,
     refusal: Refusal | undefined,
-    listener: ((decision: NetworkDecision) => void) | undefined,
+    listener: (decision: NetworkDecision) => void,
   ) {
     this.#subject = subject;
     this.#socket = socket;
@@ -93,7 +97,7 @@ export class Entry {
     this.#socket = undefined;
     this.#resolveOver();
     // In a turn of its own: what a listener throws is its own bug and not to be met in the middle of a connection.
-    if (this.#listener !== undefined) queueMicrotask(() => this.#listener?.(final));
+    queueMicrotask(() => this.#listener(final));
   }
 
   get isOver(): boolean {

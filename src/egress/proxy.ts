@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EgressRules } from '../policy/policy.ts';
 import { answer, answerBare } from './answer.ts';
 import { Client } from './client.ts';
-import type { NetworkDecision } from './decision.ts';
+import type { DecisionListeners, NetworkDecision, Passing } from './decision.ts';
 import { DecisionLog, type Entry, type Subject } from './decisionLog.ts';
 import { dial } from './dial.ts';
 import { forward } from './forward.ts';
@@ -22,10 +23,8 @@ const HTTP_PORT = 80;
 
 const LONGEST_HEADERS = 16 * 1024;
 
-export interface EgressProxyOptions {
+export interface EgressProxyOptions extends DecisionListeners {
   readonly rules: EgressRules;
-  /** Told each decision once, when it is finished and its numbers are final: for a tunnel, when it has closed. */
-  readonly onDecision?: (decision: NetworkDecision) => void;
   /** In place of the name servers of this host. */
   readonly resolve?: Resolve;
   readonly limits?: Partial<ProxyLimits>;
@@ -41,16 +40,18 @@ export class EgressProxy {
   /** All that is open on either side. */
   readonly #open = new Set<Duplex>();
   readonly #log: DecisionLog;
+  readonly #onPassing: DecisionListeners['onPassing'];
   readonly #resolve: Resolve;
   readonly #limits: ProxyLimits;
   #rules: CompiledRules;
   #closed = false;
 
   /** Throws `INPUT_INVALID` for rules that are not usable. */
-  constructor({ rules, onDecision, resolve = askNameServers, limits }: EgressProxyOptions) {
+  constructor({ rules, onPassing, onDecision, resolve = askNameServers, limits }: EgressProxyOptions) {
     this.#rules = compileRules(rules);
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     this.#resolve = resolve;
+    this.#onPassing = onPassing;
     this.#log = new DecisionLog(this.#limits.decisions, onDecision);
     this.#server = this.#createServer();
   }
@@ -139,21 +140,24 @@ export class EgressProxy {
     const { method = '' } = request;
     let subject: Subject = { ...nobody('http'), method };
     let plain: PlainRequest;
+    let passing: Passing | undefined;
     let socket: Socket;
     try {
       plain = readPlainRequest(request, client.tunnel);
       subject = { ...subject, ...named(plain.target) };
-      socket = await this.#reach(client, plain.target);
+      const rules = this.#judge(plain.target);
+      passing = await this.#announce(subject);
+      socket = await this.#reach(client, plain.target, rules);
     } catch (error) {
       const refusal = asRefusal(error);
-      this.#log.refuse(subject, refusal);
+      this.#log.refuse(subject, refusal, passing);
       if (client.gone.aborted) return;
       return new Promise((resolve) => {
         response.once('close', resolve);
         answer(response, refusal);
       });
     }
-    const entry = this.#log.allow(subject, socket);
+    const entry = this.#log.allow(subject, socket, passing);
     if (mayContinue) response.writeContinue();
     const { idleSec } = this.#limits;
     await finish(entry, client, forward(request, response, { plain, socket, idleSec }));
@@ -163,23 +167,23 @@ export class EgressProxy {
     const { stream } = client;
     let subject = nobody('connect');
     let target: Authority;
+    let passing: Passing | undefined;
     let socket: Socket;
     if (head.length > 0) stream.unshift(head);
     try {
       target = readConnect(request);
       subject = { ...subject, ...named(target) };
-      if (target.port === HTTP_PORT) {
-        this.#judge(target);
-        return this.#openPlainTunnel(client, target);
-      }
-      socket = await this.#reach(client, target);
+      const rules = this.#judge(target);
+      if (target.port === HTTP_PORT) return this.#openPlainTunnel(client, target);
+      passing = await this.#announce(subject);
+      socket = await this.#reach(client, target, rules);
     } catch (error) {
       const refusal = asRefusal(error);
-      this.#log.refuse(subject, refusal);
+      this.#log.refuse(subject, refusal, passing);
       answerBare(stream, refusal);
       return;
     }
-    const entry = this.#log.allow(subject, socket);
+    const entry = this.#log.allow(subject, socket, passing);
     stream.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const options = { target, limits: this.#limits, signal: client.gone };
     await finish(entry, client, tunnel(stream, socket, options));
@@ -212,14 +216,32 @@ export class EgressProxy {
     answerBare(stream, refusal);
   }
 
-  #judge(target: Authority): void {
-    const refusal = judge(this.#rules, target);
+  /** Gives the rules that let it pass. */
+  #judge(target: Authority): CompiledRules {
+    const rules = this.#rules;
+    const refusal = judge(rules, target);
     if (refusal !== undefined) throw refusal;
+    return rules;
   }
 
-  async #reach(client: Client, target: Authority): Promise<Socket> {
-    const rules = this.#rules;
-    this.#judge(target);
+  /** Resolves once whoever listens has taken note of it. */
+  async #announce(subject: Subject): Promise<Passing | undefined> {
+    if (this.#onPassing === undefined) return undefined;
+    const connection = randomBytes(6).toString('hex');
+    const passing = { connection, at: new Date().toISOString(), ...subject };
+    try {
+      await this.#onPassing(passing);
+    } catch {
+      // Why is told to whoever asks for something next; inside it is nobody's business.
+      throw new Refusal(
+        'unrecorded',
+        `Glovebox: ${quoted(subject.host)} on port ${subject.port} is allowed, but that could not be recorded.`,
+      );
+    }
+    return passing;
+  }
+
+  async #reach(client: Client, target: Authority, rules: CompiledRules): Promise<Socket> {
     const socket = await dial(target, {
       rules,
       resolve: this.#resolve,

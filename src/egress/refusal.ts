@@ -12,6 +12,7 @@ const REFUSALS = {
   hidden_name: { status: 403, phrase: 'Encrypted TLS server name not allowed by Glovebox' },
   no_server_name: { status: 403, phrase: 'TLS without a server name not allowed by Glovebox' },
   not_tls: { status: 403, phrase: 'Only TLS allowed here by Glovebox' },
+  unrecorded: { status: 503, phrase: 'Not recorded by Glovebox' },
   failed: { status: 500, phrase: 'Glovebox failed' },
   // The rules let these pass, and the world did not.
   unresolved: { status: 502, phrase: 'Domain not found', allowed: true },

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { DecisionListeners } from '../egress/decision.ts';
 import type { Recorded } from '../egress/recording.ts';
 import { isSandboxError } from '../errors.ts';
 import type { Installation, Installer } from '../languages/installers/installer.ts';
@@ -6,7 +7,7 @@ import type { EgressRules } from '../policy/policy.ts';
 import type { Guest } from '../runtimes/runtime.ts';
 import { Capture } from './capture.ts';
 import { notStarted, type RunOutcome, type RunRequest, runCommand } from './run.ts';
-import { type OnDecision, SandboxNetwork } from './sandboxNetwork.ts';
+import { SandboxNetwork } from './sandboxNetwork.ts';
 
 /** One package to install, with all that was left open filled in. */
 export interface InstallWish extends Pick<Installation, 'package' | 'addresses' | 'allowScripts'> {
@@ -14,8 +15,8 @@ export interface InstallWish extends Pick<Installation, 'package' | 'addresses' 
   /** Whom the installation may reach, and nobody else in the sandbox. */
   readonly egress: EgressRules;
   readonly certificates?: { readonly pem: string; readonly trusted: 'instead' | 'besides' };
-  /** Told each decision about its network. */
-  readonly onDecision?: OnDecision;
+  /** Told of each decision about its network. */
+  readonly listeners?: DecisionListeners;
   readonly timeoutSec: number;
   readonly signal?: AbortSignal;
   readonly onOutput?: RunRequest['onOutput'];
@@ -58,7 +59,7 @@ export async function installPackage(
   const { installer, certificates } = wish;
   const interpreter = await guest.interpreter(installer.language);
   const log = new Capture(LOG_BYTES);
-  const network = new SandboxNetwork(wish.egress, wish.onDecision);
+  const network = new SandboxNetwork(wish.egress, wish.listeners);
   const ways = network.environment(installer.language === 'javascript' ? interpreter.version : undefined);
   const installation: Installation = {
     package: wish.package,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import type { DecisionListeners } from '../egress/decision.ts';
 import { isSandboxError } from '../errors.ts';
 import type { Language } from '../languages/language.ts';
 import type { NetworkMode, Policy } from '../policy/policy.ts';
@@ -26,7 +27,7 @@ import { Processes } from './processes.ts';
 import type { BackgroundProgram, Program, ProgramOutcome } from './program.ts';
 import { Programs } from './programs.ts';
 import { notStarted } from './run.ts';
-import { type OnDecision, SandboxNetwork } from './sandboxNetwork.ts';
+import { SandboxNetwork } from './sandboxNetwork.ts';
 import { SandboxPorts } from './sandboxPorts.ts';
 import {
   type DownloadOptions,
@@ -56,13 +57,11 @@ const MAX_ENTRIES = 10_000;
 const MAX_FILE_MB = 256;
 
 /** What a sandbox may be made with besides its policy. */
-export interface SandboxUse extends Pick<SandboxSpec, 'singleUse'>, LifeSpan {
+export interface SandboxUse extends Pick<SandboxSpec, 'singleUse'>, LifeSpan, DecisionListeners {
   /** What it is called above the driver; an id of its own otherwise. */
   readonly id?: string;
   /** Whether ports inside may be reached from this host. */
   readonly forwardPorts?: boolean;
-  /** Told each decision about its network. */
-  readonly onDecision?: OnDecision;
   /** How much of its executions' output is kept to be paged; none where it is absent. */
   readonly keptOutputMb?: number;
 }
@@ -394,7 +393,7 @@ export class Sandbox {
         installPackage(this.#guest, {
           ...wish,
           lifetime: this.#timeOver.signal,
-          ...(this.#use.onDecision === undefined ? {} : { onDecision: this.#use.onDecision }),
+          listeners: this.#use,
           ...(record === undefined ? {} : { keep: record.push }),
         }),
       );

@@ -1,4 +1,4 @@
-import type { NetworkDecision } from '../egress/decision.ts';
+import type { DecisionListeners, NetworkDecision } from '../egress/decision.ts';
 import { proxyEnvironment } from '../egress/environment.ts';
 import { EgressProxy } from '../egress/proxy.ts';
 import type { Recording } from '../egress/recording.ts';
@@ -21,8 +21,14 @@ export class SandboxNetwork {
   readonly #proxy: EgressProxy | undefined;
 
   /** Throws `INPUT_INVALID` for rules that are not usable. Without rules it only leads to ports inside. */
-  constructor(rules: EgressRules | undefined, onDecision?: OnDecision) {
-    const proxy = rules && new EgressProxy({ rules, ...(onDecision === undefined ? {} : { onDecision }) });
+  constructor(rules: EgressRules | undefined, { onPassing, onDecision }: DecisionListeners = {}) {
+    const proxy =
+      rules &&
+      new EgressProxy({
+        rules,
+        ...(onPassing === undefined ? {} : { onPassing }),
+        ...(onDecision === undefined ? {} : { onDecision }),
+      });
     this.#proxy = proxy;
     this.relay = relayWish({
       port: proxy === undefined ? 0 : PROXY_PORT,
@@ -33,14 +39,11 @@ export class SandboxNetwork {
   /** The one that a sandbox needs with this policy; undefined where nothing leads in or out. */
   static for(
     { egress, network }: Policy,
-    {
-      forwardPorts = false,
-      onDecision,
-    }: { readonly forwardPorts?: boolean; readonly onDecision?: OnDecision },
+    { forwardPorts = false, ...listeners }: DecisionListeners & { readonly forwardPorts?: boolean },
   ): SandboxNetwork | undefined {
     // In the host's own network, its ports are ours.
     const needed = egress !== undefined || (forwardPorts && network !== 'open');
-    return needed ? new SandboxNetwork(egress, onDecision) : undefined;
+    return needed ? new SandboxNetwork(egress, listeners) : undefined;
   }
 
   /** The variables by which programs find the way out; `nodeVersion` is that of the Node.js that is inside. */

@@ -4,6 +4,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { NetworkDecision, Passing } from '../../src/egress/decision.ts';
 import type { ProxyLimits } from '../../src/egress/limits.ts';
 import { EgressProxy } from '../../src/egress/proxy.ts';
 import { bypasses } from './bypasses.ts';
@@ -255,6 +256,74 @@ describe('a decision', () => {
     expect(proxy.decisions.list.map(({ host }) => host)).toEqual(['x0.test', 'x1.test', 'x2.test']);
     expect(proxy.decisions.dropped).toBe(2);
     expect(told).toEqual([0, 1, 2, 3, 4].map((index) => `x${index}.test not_listed`));
+  });
+});
+
+describe('whoever takes note of what may pass', () => {
+  const CONNECT = 'CONNECT raw.test:9 HTTP/1.1\r\nHost: raw.test:9\r\n\r\n';
+
+  /** What happened, in its order, and what was told in the end. */
+  async function startNoted(note: () => Promise<void>) {
+    const happened: string[] = [];
+    const noted: Passing[] = [];
+    const ended: [NetworkDecision, Passing | undefined][] = [];
+    const host = await startHost((socket) => {
+      happened.push('dialled');
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok');
+    });
+    const target = `127.0.0.1:${host.port}`;
+    const proxy = new EgressProxy({
+      rules: {
+        allowedDomains: ['a.test', 'raw.test:9', 'gone.test'],
+        hostMap: { 'a.test': target, 'raw.test': target },
+      },
+      resolve: () => {
+        happened.push('looked up');
+        return Promise.reject(new Error('Nobody knows it.'));
+      },
+      async onPassing(passing) {
+        noted.push(passing);
+        await note();
+        happened.push('noted');
+      },
+      onDecision: (decision, passing) => ended.push([decision, passing]),
+    });
+    opened.push(() => proxy.close());
+    return { proxy, happened, noted, ended };
+  }
+
+  const briefly = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
+
+  it.each([
+    ['a request', GET_AND_CLOSE, 'a.test', 'dialled'],
+    ['a tunnel', CONNECT, 'raw.test', 'dialled'],
+    ['a name that nobody knows', GET_AND_CLOSE.replaceAll('a.test', 'gone.test'), 'gone.test', 'looked up'],
+  ])('is waited for before %s goes on, and told of its end', async (_, request, name, then) => {
+    const { proxy, happened, noted, ended } = await startNoted(briefly);
+    await ask(proxy, request);
+    await proxy.close();
+    expect(happened).toEqual(['noted', then]);
+    expect(ended).toMatchObject([[{ host: name, allowed: true }, { host: name }]]);
+    expect(ended[0]?.[1]).toBe(noted[0]);
+  });
+
+  it.each([
+    ['a request', GET_AND_CLOSE],
+    ['a tunnel', CONNECT],
+  ])('keeps %s from passing by failing', async (_, request) => {
+    const { proxy, happened, ended } = await startNoted(() => Promise.reject(new Error('The disk is full.')));
+    const answer = await ask(proxy, request);
+    expect(answer).toMatch(/^HTTP\/1.1 503 Not recorded by Glovebox\r\n/);
+    expect(answer).not.toContain('disk');
+    expect(happened).toEqual([]);
+    expect(ended).toMatchObject([[{ allowed: false, code: 'unrecorded' }, undefined]]);
+  });
+
+  it('is not asked about what may not pass', async () => {
+    const { proxy, noted, ended } = await startNoted(briefly);
+    await ask(proxy, GET_AND_CLOSE.replaceAll('a.test', 'evil.test'));
+    expect(noted).toEqual([]);
+    expect(ended).toMatchObject([[{ host: 'evil.test', allowed: false, code: 'not_listed' }, undefined]]);
   });
 });
 

@@ -79,13 +79,15 @@ it('says of a record what there is to say', async () => {
       fields: '"type":"ended","operation":"execute","ok":true,"outcome":"exited","exit_code":0,"duration":1',
     },
     { fields: '"type":"ended","operation":"execute","ok":false,"error":{"code":"FILE_NOT_FOUND"}' },
-    { fields: '"type":"network","allowed":true,"host":"a.test","port":443,"bytes_up":1,"bytes_down":2' },
+    { fields: '"type":"network","allowed":true,"host":"a.test","port":443' },
+    { fields: '"type":"network_closed","host":"a.test","port":443,"bytes_up":1,"bytes_down":2' },
   );
   await list({ config });
   expect(printed.split('\n').map((line) => line.slice(61))).toEqual([
     'execute ok exited with 0 after 1.000 s',
     'execute failed FILE_NOT_FOUND',
-    'allowed a.test:443 (1 bytes up, 2 down)',
+    'allowed a.test:443',
+    'a.test:443 (1 bytes up, 2 down)',
     '',
   ]);
 });

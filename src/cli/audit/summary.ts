@@ -21,8 +21,9 @@ const SUMMARIES: Readonly<Record<string, (record: Told) => string>> = {
     const time = typeof duration === 'number' ? `after ${duration.toFixed(3)} s` : '';
     return words(operation, ok ? 'ok' : 'failed', how, time);
   },
-  network: ({ allowed, host, port, bytes_up: up, bytes_down: down }) =>
-    `${allowed ? 'allowed' : 'refused'} ${text(host)}:${text(port)} (${text(up)} bytes up, ${text(down)} down)`,
+  network: ({ allowed, host, port }) => `${allowed ? 'allowed' : 'refused'} ${text(host)}:${text(port)}`,
+  network_closed: ({ host, port, bytes_up: up, bytes_down: down }) =>
+    `${text(host)}:${text(port)} (${text(up)} bytes up, ${text(down)} down)`,
   sandbox_created: ({ sandbox_id: id, runtime }) => `${text(id)} in ${text(runtime)}`,
   sandbox_ended: ({ sandbox_id: id, reason, message }) => `${text(id)} ${text(reason)}: ${text(message)}`,
   log_repaired: ({ cut_bytes: bytes, missing, changed, unnoted }) =>

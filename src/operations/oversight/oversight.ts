@@ -81,6 +81,16 @@ export class Oversight {
     });
   }
 
+  /** Something is done once this resolves; rejects with `AUDIT_UNAVAILABLE`, which is told to whoever comes next as well. */
+  async recordFirst(event: RecordedEvent): Promise<void> {
+    try {
+      await this.#recorder?.append(event);
+    } catch (error) {
+      this.#lost ??= { error };
+      throw error;
+    }
+  }
+
   /**
    * In their order and together. Resolves to the place of the last one, where there is a record. Rejects with
    * `AUDIT_UNAVAILABLE`.

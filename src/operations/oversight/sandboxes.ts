@@ -1,6 +1,6 @@
 /** What is recorded of sandboxes that live on, and of what is done in them besides running code. */
 import { randomUUID } from 'node:crypto';
-import type { NetworkDecision } from '../../egress/decision.ts';
+import type { DecisionListeners, NetworkDecision } from '../../egress/decision.ts';
 import type { Operation } from '../../gate/risk.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -13,18 +13,30 @@ interface OnNetwork {
   readonly onNetwork?: OnDecision;
 }
 
-/** Tells each decision about a network to the record as well, with what it is about: that is asked when there is one. */
+/**
+ * Records each decision about a network, with what it is about: that is asked when there is one. What may pass is recorded
+ * before it does, and its end with what passed.
+ */
 export function decisionsTo(
   { oversight }: Context,
   about: () => { readonly id?: string; readonly sandbox_id: string | null },
   { onNetwork }: OnNetwork,
   secrets: readonly string[],
-): { readonly onDecision?: OnDecision } {
+): DecisionListeners {
   if (oversight === undefined) return onNetwork === undefined ? {} : { onDecision: onNetwork };
   const redacted = eventRedactor(secrets);
   return {
-    onDecision: (decision) => {
-      oversight.recordSoon(redacted({ type: 'network', ...about(), ...describeDecision(decision) }));
+    onPassing: ({ at, ...told }) =>
+      oversight.recordFirst(
+        redacted({ type: 'network', ...about(), decided_at: at, ...told, allowed: true }),
+      ),
+    onDecision: (decision, passing) => {
+      const { at, ...told } = describeDecision(decision);
+      const event =
+        passing === undefined
+          ? { type: 'network' as const, ...about(), decided_at: at, ...told }
+          : { type: 'network_closed' as const, ...about(), connection: passing.connection, ...told };
+      oversight.recordSoon(redacted(event));
       onNetwork?.(decision);
     },
   };
@@ -132,10 +144,9 @@ export async function recorded<T>(
   return passage.through(() => ({ runtime, policy: describePolicy(policy) }), action, describe);
 }
 
-function describeDecision(decision: NetworkDecision): Readonly<Record<string, unknown>> {
-  const { bytesUp, bytesDown, durationSec, at, ...told } = decision;
-  return {
-    ...{ decided_at: at, ...told },
-    ...{ bytes_up: bytesUp, bytes_down: bytesDown, duration_sec: durationSec },
-  };
+function describeDecision(
+  decision: NetworkDecision,
+): { readonly at: string } & Readonly<Record<string, unknown>> {
+  const { bytesUp, bytesDown, durationSec, ...told } = decision;
+  return { ...told, bytes_up: bytesUp, bytes_down: bytesDown, duration_sec: durationSec };
 }
