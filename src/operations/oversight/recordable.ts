@@ -59,7 +59,8 @@ const MAPS: ReadonlySet<string> = new Set(['files', 'host_map', 'not_collected']
 export function eventRedactor(
   secrets: readonly string[],
 ): <Event extends RecordedEvent>(event: Event) => Event {
-  const redact = redactor(secrets);
+  // Names of hosts are compared, and told, in small letters.
+  const redact = redactor([...secrets, ...secrets.map((secret) => secret.toLowerCase())]);
   const walk = (inner: unknown, name: string): unknown => {
     if (name === 'enforced') return inner;
     if (typeof inner === 'string') return OWN_WORDS.has(name) || OWN_NAMES.test(name) ? inner : redact(inner);

@@ -59,7 +59,7 @@ describe('a decision about the network', () => {
 
   it('is recorded once where nothing passes, and without the values of variables', async () => {
     const { events, recorder } = keeping();
-    const { onDecision } = listening(recorder, ['correcthorse']);
+    const { onDecision } = listening(recorder, ['CorrectHorse']);
     const reason = 'Nobody may reach "correcthorse.evil.test".';
     onDecision({ ...DECISION, host: 'correcthorse.evil.test', allowed: false, code: 'not_listed', reason });
     expect(events).toMatchObject([
