@@ -42,9 +42,9 @@ export class Approvals {
     return new Approvals(new WaitingRoom({ folder: folders.waiting, onWarning }), gate);
   }
 
-  /** The oldest first. */
-  waiting(): readonly Question[] {
-    return this.#room.list();
+  /** The oldest first; what is asked for one caller where one is named. */
+  waiting(caller?: string): readonly Question[] {
+    return this.#room.list(caller);
   }
 
   /** Throws `INPUT_INVALID` for what is no id, and `APPROVAL_EXPIRED` where nothing of it waits any more. */

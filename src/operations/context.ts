@@ -33,6 +33,8 @@ export interface ContextOptions extends LoadOptions {
   readonly gate?: Gate;
   /** Ways to a person besides `glovebox approvals`, where the settings ask for a gate. */
   readonly approvers?: readonly Approver[];
+  /** For whom is asked at the moment, where this process asks for others: they can find their own questions by it. */
+  readonly caller?: () => string | undefined;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
@@ -42,6 +44,7 @@ export async function createContext({
   surface = 'library',
   gate,
   approvers,
+  caller,
   ...options
 }: ContextOptions): Promise<Context> {
   const loaded = await loadSettings(options);
@@ -69,6 +72,7 @@ export async function createContext({
         surface,
         ...(gate === undefined ? {} : { gate }),
         ...(approvers === undefined ? {} : { approvers }),
+        ...(caller === undefined ? {} : { caller }),
       },
       options,
     ),

@@ -148,6 +148,42 @@ describe.skipIf(missing !== undefined)(`at a terminal${missing === undefined ? '
     expect(printed).toContain('Nothing was done.');
     expect(printed).not.toMatch(/^made$/m);
   });
+
+  it('what others ask of the same sandbox is not asked where a program of it prints', async () => {
+    const open = { ...GATED, SANDBOX_GATE: 'ask-on-danger' };
+    const made = await start(['sandbox', 'create', '--id', 'work'], open);
+    expect(await made.finished).toMatchObject({ status: 0 });
+    // What it prints would be on the same screen.
+    const server = 'import time; print("serving", flush=True); time.sleep(4)';
+    await using terminal = await atTerminal(['sandbox', 'exec', 'work', '-c', server], open);
+    await eventually('the program runs', async () => {
+      const { stdout } = await run('sandbox', 'list', '--json');
+      return JSON.parse(stdout).sandboxes.some(({ running }: { running: boolean }) => running);
+    });
+    const code = 'import shutil; shutil.rmtree("/nowhere-at-all", ignore_errors=True)';
+    const others = await start(['sandbox', 'exec', 'work', '-c', code], open);
+    const id = await firstWaiting();
+    expect(await terminal.printed()).toBe('serving\n');
+    expect(terminal.screen).toBe('');
+    expect((await waiting()).map((question) => question.id)).toEqual([id]);
+    process.kill(-others.pid, 'SIGTERM');
+    await others.finished;
+  });
+
+  it('nor is the making of another sandbox asked where one is made', async () => {
+    const one = await start(['sandbox', 'create', '--id', 'one'], GATED);
+    const first = await firstWaiting();
+    await using terminal = await atTerminal(['sandbox', 'create', '--id', 'two'], GATED);
+    await terminal.shows('s left)? ');
+    terminal.type('n\r');
+    await terminal.printed();
+    expect(terminal.screen.split('Glovebox asks').length).toBe(2);
+    expect((await waiting()).map(({ id }) => id)).toEqual([first]);
+    await using elsewhere = await atTerminal(['approvals', 'answer', first]);
+    await elsewhere.shows('s left)? ');
+    elsewhere.type('n\r');
+    expect(await one.finished).toMatchObject({ status: 125 });
+  });
 });
 
 it('asks nobody unless somebody configures a gate', async () => {

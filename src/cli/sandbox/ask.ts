@@ -1,4 +1,5 @@
 /** Asking a background process: HTTP over its socket, without anything that takes long to load. */
+import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -6,12 +7,16 @@ import { pipeline } from 'node:stream/promises';
 import { type ErrorCode, SandboxError } from '../../errors.ts';
 import { packageVersion } from '../../version.ts';
 import {
+  CALLER_HEADER,
   ENDING_HEADER,
   type ErrorJson,
   type HostEvent,
   PID_HEADER,
   VERSION_HEADER,
 } from '../sandboxHost/protocol.ts';
+
+/** This process, as background processes know it. */
+export const CALLER = randomUUID();
 
 export interface Question {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -106,7 +111,10 @@ function send(
       path,
       // Nothing is asked twice on one connection, and none is left open.
       agent: false,
-      headers: json === undefined ? {} : { 'content-type': 'application/json' },
+      headers: {
+        [CALLER_HEADER]: CALLER,
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       ...(signal === undefined ? {} : { signal }),
     });
     request.once('response', resolve);

@@ -39,7 +39,7 @@ Examples:
     )
     .action(async (options) => {
       const { create } = await import('./create.ts');
-      process.exitCode = await withQuestions(null, () => create(options));
+      process.exitCode = await withQuestions(() => create(options));
     });
 
   sandbox
@@ -77,7 +77,7 @@ Examples:
     )
     .action(async (id, file, args, options) => {
       const { exec } = await import('./exec.ts');
-      process.exitCode = await withQuestions(id, () => exec(id, file, args, options));
+      process.exitCode = await withQuestions(() => exec(id, file, args, options));
     });
 
   sandbox
@@ -89,7 +89,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  glovebox sandbox commit ID d035a889-90ee-4385-b4e0-3ef089c8065b')
     .action(async (id, dryRun, options) => {
       const { commit } = await import('./dryRuns.ts');
-      process.exitCode = await withQuestions(id, () => commit(id, dryRun, options));
+      process.exitCode = await withQuestions(() => commit(id, dryRun, options));
     });
 
   sandbox
@@ -122,7 +122,7 @@ Examples:
     )
     .action(async (id, path, file, options) => {
       const { write } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => write(id, path, file, options));
+      process.exitCode = await withQuestions(() => write(id, path, file, options));
     });
 
   sandbox
@@ -138,7 +138,7 @@ Examples:
     )
     .action(async (id, path, options) => {
       const { read } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => read(id, path, options));
+      process.exitCode = await withQuestions(() => read(id, path, options));
     });
 
   sandbox
@@ -153,7 +153,7 @@ Examples:
     )
     .action(async (id, path, options) => {
       const { listFiles } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => listFiles(id, path, options));
+      process.exitCode = await withQuestions(() => listFiles(id, path, options));
     });
 
   sandbox
@@ -169,7 +169,7 @@ Examples:
     )
     .action(async (id, path, options) => {
       const { removeFile } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => removeFile(id, path, options));
+      process.exitCode = await withQuestions(() => removeFile(id, path, options));
     });
 
   sandbox
@@ -192,7 +192,7 @@ Examples:
     )
     .action(async (id, name, options) => {
       const { install } = await import('./install.ts');
-      process.exitCode = await withQuestions(id, () => install(id, name, options));
+      process.exitCode = await withQuestions(() => install(id, name, options));
     });
 
   sandbox
@@ -209,7 +209,7 @@ Examples:
     )
     .action(async (id, hostPath, path, options) => {
       const { upload } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => upload(id, hostPath, path, options));
+      process.exitCode = await withQuestions(() => upload(id, hostPath, path, options));
     });
 
   sandbox
@@ -226,7 +226,7 @@ Examples:
     )
     .action(async (id, path, hostFolder, options) => {
       const { download } = await import('./files.ts');
-      process.exitCode = await withQuestions(id, () => download(id, path, hostFolder, options));
+      process.exitCode = await withQuestions(() => download(id, path, hostFolder, options));
     });
 
   sandbox

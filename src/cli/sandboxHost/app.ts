@@ -1,4 +1,5 @@
 /** What a background process can be asked for: sandboxes as resources, the same operations as the library's. */
+import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -11,6 +12,7 @@ import { Executions } from './executions.ts';
 import { startInstallation } from './installation.ts';
 import type { HostLife } from './life.ts';
 import {
+  CALLER_HEADER,
   type CreateRequest,
   type DownloadRequest,
   ENDING_HEADER,
@@ -22,13 +24,18 @@ import {
 } from './protocol.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
-export function buildApp(sandboxes: Sandboxes, life: HostLife): Hono<{ Bindings: HttpBindings }> {
+/** `caller` holds, for all that is done because of a request, who has made it. */
+export function buildApp(
+  sandboxes: Sandboxes,
+  life: HostLife,
+  caller: AsyncLocalStorage<string | undefined>,
+): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const dryRuns = new DryRuns();
   const executions = new Executions(dryRuns);
 
   app.use(async (context, next) => {
-    await next();
+    await caller.run(context.req.header(CALLER_HEADER), next);
     context.header(VERSION_HEADER, packageVersion());
     context.header(PID_HEADER, String(process.pid));
   });

@@ -3,6 +3,7 @@
  * the last one is gone. It is started by `create`, with its folder and the name of its surroundings, says on descriptor
  * 3 how that went, and holds nothing of whoever started it.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { closeSync, rmdirSync, writeSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -48,7 +49,11 @@ async function open(server: Server, folder: string, surroundings: string): Promi
     import('./app.ts'),
     import('./sandboxes.ts'),
   ]);
-  const sandboxes = new Sandboxes(() => life.look());
+  const caller = new AsyncLocalStorage<string | undefined>();
+  const sandboxes = new Sandboxes(
+    () => life.look(),
+    () => caller.getStore(),
+  );
   const life = new HostLife({
     count: () => sandboxes.list().length,
     end: () => {
@@ -60,7 +65,7 @@ async function open(server: Server, folder: string, surroundings: string): Promi
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => life.stop());
   log('started');
-  return getRequestListener(buildApp(sandboxes, life).fetch, { overrideGlobalObjects: false });
+  return getRequestListener(buildApp(sandboxes, life, caller).fetch, { overrideGlobalObjects: false });
 }
 
 /** Whoever waits for an answer gets it, if only that his sandbox has gone. */

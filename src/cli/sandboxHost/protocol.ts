@@ -6,6 +6,9 @@ export const VERSION_HEADER = 'glovebox-version';
 /** In every answer: which process it is from. */
 export const PID_HEADER = 'glovebox-pid';
 
+/** In every request: a name for who asks that nobody else knows. By it they find what people are asked because of them. */
+export const CALLER_HEADER = 'glovebox-caller';
+
 /** In an answer of a process that takes nothing more on, because its last sandbox is gone. */
 export const ENDING_HEADER = 'glovebox-ending';
 

@@ -8,9 +8,11 @@ import type { CreatedJson, CreateRequest, SandboxJson } from './protocol.ts';
 /** The sandboxes of a background process. Each is made with the settings of its own request. */
 export class Sandboxes {
   readonly #manager: SandboxManager;
+  readonly #caller: () => string | undefined;
 
-  /** `onEnded` is called whenever one has ended. */
-  constructor(onEnded: () => void) {
+  /** `onEnded` is called whenever one has ended; `caller` tells whose request is being served. */
+  constructor(onEnded: () => void, caller: () => string | undefined) {
+    this.#caller = caller;
     this.#manager = new SandboxManager({
       onEvent: (event) => {
         if (event.type === 'created') return log(`made ${event.sandboxId} (${event.runtime})`);
@@ -26,6 +28,7 @@ export class Sandboxes {
     const context = await createContext({
       trustEarlierTrial: true,
       surface: 'cli',
+      caller: this.#caller,
       cwd,
       env,
       ...(config === undefined ? {} : { configFile: config }),

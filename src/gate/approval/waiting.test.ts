@@ -77,6 +77,25 @@ describe('a question that waits', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('is found among others by the caller that it is asked for, whom it does not name', async () => {
+    let caller: string | undefined = 'first';
+    const asker = new WaitingRoom({ folder, pollSec: 0.05, caller: () => caller });
+    const [one, two, nobodys] = [question(), question(), question()];
+    const leave = new AbortController();
+    const asking = [asker.ask(one, leave.signal)];
+    caller = 'second';
+    asking.push(asker.ask(two, leave.signal));
+    caller = undefined;
+    asking.push(asker.ask(nobodys, leave.signal));
+    expect(room().list('first')).toEqual([one]);
+    expect(room().list('second')).toEqual([two]);
+    expect(room().list('')).toEqual([]);
+    expect(room().list()).toHaveLength(3);
+    expect(questionToJson(room().read(one.id))).not.toContain('first');
+    leave.abort();
+    await Promise.allSettled(asking);
+  });
+
   it('is told of its answer by the system, long before it would look for one', async () => {
     const asked = question();
     const asking = new WaitingRoom({ folder, pollSec: 3600 }).ask(asked, never());

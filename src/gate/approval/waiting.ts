@@ -20,6 +20,8 @@ export interface WaitingRoomOptions {
   readonly clock?: Clock;
   /** Told, once for each, of questions that are not believed or cannot be taken away. */
   readonly onWarning?: (message: string) => void;
+  /** For whom it is asked at the moment, by a name that nobody else knows; undefined where that is nobody in particular. */
+  readonly caller?: () => string | undefined;
   /** How often it is looked for an answer of which the system did not tell us; 1 when absent. */
   readonly pollSec?: number;
 }
@@ -30,11 +32,19 @@ export class WaitingRoom implements Approver {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #onWarning: (message: string) => void;
+  readonly #caller: () => string | undefined;
   readonly #pollMs: number;
   readonly #warned = new Set<string>();
 
-  constructor({ folder, clock = Date.now, onWarning = () => {}, pollSec = 1 }: WaitingRoomOptions) {
+  constructor({
+    folder,
+    clock = Date.now,
+    onWarning = () => {},
+    caller = () => undefined,
+    pollSec = 1,
+  }: WaitingRoomOptions) {
     this.#folder = folder;
+    this.#caller = caller;
     this.#clock = clock;
     this.#onWarning = onWarning;
     this.#pollMs = pollSec * 1000;
@@ -47,15 +57,20 @@ export class WaitingRoom implements Approver {
     makePrivateFolder(this.#folder);
     this.#sweep();
     const place = new WaitingPlace(this.#folder, question.id);
-    place.put(question);
+    place.put(question, this.#caller());
     return whenAnswered(place, question.hash, signal, this.#pollMs);
   }
 
-  /** What waits for an answer now, the oldest first; what dead processes have asked is taken away. */
-  list(): readonly Question[] {
+  /**
+   * What waits for an answer now, the oldest first, of one caller where one is named; what dead processes have asked is
+   * taken away.
+   */
+  list(caller?: string): readonly Question[] {
     this.#sweep();
     return this.#ids()
       .flatMap((id) => this.#waitingAt(id))
+      .filter((waiting) => caller === undefined || waiting.caller === caller)
+      .map(({ question }) => question)
       .sort((a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt));
   }
 
@@ -73,9 +88,9 @@ export class WaitingRoom implements Approver {
         },
       );
     }
-    const [question] = isPrivateFolder(this.#folder) ? this.#waitingAt(id) : [];
-    if (question === undefined) throw tooLate(`No question of the id ${id} waits for an answer`);
-    return question;
+    const [waiting] = isPrivateFolder(this.#folder) ? this.#waitingAt(id) : [];
+    if (waiting === undefined) throw tooLate(`No question of the id ${id} waits for an answer`);
+    return waiting.question;
   }
 
   /**
@@ -109,13 +124,13 @@ export class WaitingRoom implements Approver {
     if (done === 'gone') throw tooLate(`The question ${id} does not wait any more`);
   }
 
-  #waitingAt(id: string): Question[] {
+  #waitingAt(id: string): { readonly question: Question; readonly caller: string | undefined }[] {
     const place = new WaitingPlace(this.#folder, id);
     const now = this.#clock();
     const found = place.read(now);
     if (found.found === 'unusable') this.#warn(place.path, found.reason);
     if (found.found !== 'question' || found.isAbandoned || place.isAnswered) return [];
-    return now < Date.parse(found.question.expiresAt) ? [found.question] : [];
+    return now < Date.parse(found.question.expiresAt) ? [found] : [];
   }
 
   /** What cannot be taken away must not keep others from asking. */

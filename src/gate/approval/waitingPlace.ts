@@ -24,7 +24,12 @@ const STALE_AFTER_MS = 60_000;
 
 /** What is under a name. */
 export type Found =
-  | { readonly found: 'question'; readonly question: Question; readonly isAbandoned: boolean }
+  | {
+      readonly found: 'question';
+      readonly question: Question;
+      readonly caller: string | undefined;
+      readonly isAbandoned: boolean;
+    }
   | { readonly found: 'nothing' }
   | { readonly found: 'unusable'; readonly reason: string };
 
@@ -39,8 +44,11 @@ export class WaitingPlace {
     this.path = join(room, id);
   }
 
-  /** Throws where it cannot be put there whole, such as when one of its id waits already. */
-  put(question: Question): void {
+  /**
+   * Throws where it cannot be put there whole, such as when one of its id waits already. The caller, for whom it is asked,
+   * stands beside it, where only who may read the folder learns it.
+   */
+  put(question: Question, caller?: string): void {
     const text = questionToJson(question);
     if (text.length > MAX_QUESTION_BYTES) throw new Error(`a question of ${text.length} bytes is too long`);
     if (questionFromJson(text) === undefined) throw new Error('the question cannot be written down as it is');
@@ -48,7 +56,7 @@ export class WaitingPlace {
     mkdirSync(coming, { mode: 0o700 });
     try {
       writeNew(join(coming, QUESTION), text);
-      writeNew(join(coming, OWNER), JSON.stringify(thisProcess()));
+      writeNew(join(coming, OWNER), JSON.stringify({ ...thisProcess(), caller }));
       renameSync(coming, this.path);
     } catch (error) {
       rmSync(coming, { recursive: true, force: true });
@@ -63,12 +71,14 @@ export class WaitingPlace {
     const owner = readPrivateFile(join(this.path, OWNER), MAX_SMALL_BYTES);
     if (owner.found !== 'text') return owner;
     const read = questionFromJson(question.text);
-    const asker = asProcessOwner(parsed(owner.text));
+    const by = parsed(owner.text);
+    const asker = asProcessOwner(by);
     if (read === undefined || asker === undefined)
       return { found: 'unusable', reason: 'it is not what was written there' };
     if (join(this.#room, read.id) !== this.path) return { found: 'unusable', reason: 'it is another one' };
     const isPast = now - Date.parse(read.expiresAt) > STALE_AFTER_MS;
-    return { found: 'question', question: read, isAbandoned: isPast || lifeOf(asker) === 'dead' };
+    const isAbandoned = isPast || lifeOf(asker) === 'dead';
+    return { found: 'question', question: read, caller: callerOf(by), isAbandoned };
   }
 
   /** Only the first answer is taken, and only while the question waits. */
@@ -129,6 +139,11 @@ export function sweepPassing(room: string): void {
     if (status !== undefined && Date.now() - status.mtimeMs > STALE_AFTER_MS)
       rmSync(path, { recursive: true, force: true });
   }
+}
+
+function callerOf(owner: unknown): string | undefined {
+  const { caller } = owner as { readonly caller?: unknown };
+  return typeof caller === 'string' ? caller : undefined;
 }
 
 function no(reason: string): Answer {

@@ -17,6 +17,8 @@ export interface OversightWish {
   readonly gate?: Gate;
   /** Ways to a person besides `glovebox approvals`, where the settings ask for a gate. */
   readonly approvers?: readonly Approver[];
+  /** For whom is asked at the moment, where a process asks for others; see `WaitingRoomOptions`. */
+  readonly caller?: () => string | undefined;
 }
 
 /** What the settings ask for; undefined where nothing is recorded and nobody is asked. */
@@ -59,7 +61,7 @@ async function openRecorder(
 
 async function openGate(
   settings: LoadedSettings['settings'],
-  { approvers = [] }: OversightWish,
+  { approvers = [], caller }: OversightWish,
   surroundings: Surroundings,
   onNote: (note: string) => void,
 ): Promise<Gate> {
@@ -76,7 +78,10 @@ async function openGate(
     import('../../gate/approval/waiting.ts'),
     import('../../gate/approval/grantStore.ts'),
   ]);
-  const room = new WaitingRoom({ folder: folders.waiting, onWarning: onNote });
+  const room = new WaitingRoom({
+    ...{ folder: folders.waiting, onWarning: onNote },
+    ...(caller === undefined ? {} : { caller }),
+  });
   const keeper = new GrantStore({ folder: folders.grants, onWarning: onNote });
   return new Gate({ rules, approvers: [...approvers, room], grants: new Grants({ keeper }) });
 }
