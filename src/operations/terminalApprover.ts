@@ -1,6 +1,9 @@
 import type { Approver } from '../gate/approval/question.ts';
 
-/** Asks on the controlling terminal of this process. `onNobody` is told of a question where there is none. */
+/**
+ * Asks on the controlling terminal of this process, while nobody else asks there. `onNobody` is told of a question where
+ * there is none.
+ */
 export function terminalApprover(
   onNobody: (question: { readonly id: string; readonly risk: { readonly timeoutSec: number } }) => void,
 ): Approver {
@@ -8,9 +11,12 @@ export function terminalApprover(
     name: 'terminal',
     async ask(question, signal) {
       // Most commands ask nobody.
-      const { TerminalApprover } = await import('../gate/approval/terminal.ts');
+      const [{ TerminalApprover }, { terminalTurns }] = await Promise.all([
+        import('../gate/approval/terminal.ts'),
+        import('./terminalTurns.ts'),
+      ]);
       try {
-        return await new TerminalApprover().ask(question, signal);
+        return await new TerminalApprover({ turns: terminalTurns() }).ask(question, signal);
       } catch (error) {
         if (!signal.aborted) onNobody(question);
         throw error;

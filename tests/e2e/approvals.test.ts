@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { missingForTerminals, PseudoTerminal } from '../approval/pseudoTerminal.ts';
 import { eventually } from '../support/eventually.ts';
 import { useBackgroundProcesses } from './support/backgroundProcesses.ts';
-import { MAIN } from './support/build.ts';
+import { ensureBuilt, MAIN } from './support/build.ts';
 import { useCommand } from './support/command.ts';
 
 const glovebox = useCommand();
@@ -34,13 +34,23 @@ async function firstWaiting(): Promise<string> {
 
 /** The command on a terminal, in the surroundings of the test. */
 function atTerminal(args: readonly string[], env: Record<string, string> = GATED): Promise<PseudoTerminal> {
+  return onTerminal([process.execPath, MAIN, ...args], env);
+}
+
+/** A command line of bash, in which `$@` is glovebox. */
+function inShell(script: string): Promise<PseudoTerminal> {
+  return onTerminal(['bash', '-c', script, 'bash', process.execPath, MAIN], GATED);
+}
+
+async function onTerminal(command: readonly string[], env: Record<string, string>): Promise<PseudoTerminal> {
+  await ensureBuilt();
   const { home, temporary, folder } = glovebox;
   const variables = Object.entries({
     ...{ HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CONFIG_HOME: join(home, 'config') },
     ...{ XDG_CACHE_HOME: join(home, 'cache'), TMPDIR: temporary },
     ...env,
   }).map(([name, value]) => `${name}=${value}`);
-  return PseudoTerminal.open('env', '-C', folder, ...variables, process.execPath, MAIN, ...args);
+  return PseudoTerminal.open('env', '-C', folder, ...variables, ...command);
 }
 
 describe('run with a gate and no terminal', () => {
@@ -168,6 +178,39 @@ describe.skipIf(missing !== undefined)(`at a terminal${missing === undefined ? '
     expect((await waiting()).map((question) => question.id)).toEqual([id]);
     process.kill(-others.pid, 'SIGTERM');
     await others.finished;
+  });
+
+  it('two commands in the foreground ask one after the other, and each key is for what is shown', async () => {
+    await using terminal = await inShell(
+      '"$@" run -c \'print("le" + "ft")\' >&2 | "$@" run -c \'print("rig" + "ht")\'',
+    );
+    await eventually('both are asked', async () => (await waiting()).length === 2);
+    await terminal.shows('s left)? ');
+    const isLeftFirst = terminal.screen.includes('"le" + "ft"');
+    expect(terminal.screen.split('Glovebox asks')).toHaveLength(2);
+    terminal.type('n\r');
+    await terminal.shows('s left)? ', 2);
+    expect(terminal.screen.split('Glovebox asks')).toHaveLength(3);
+    terminal.type('y\r');
+    const printed = await terminal.printed();
+    expect(printed.match(/^(left|right)$/gm)).toEqual([isLeftFirst ? 'right' : 'left']);
+  });
+
+  it('a question waits until it is said whether a project file is trusted', async () => {
+    glovebox.file('glovebox.yaml', 'security:\n  sandbox:\n    timeout_sec: 600\n');
+    await using terminal = await inShell(
+      '"$@" config trust >&2 | (until [ -e go ]; do sleep 0.05; done; "$@" run -c "print(1)")',
+    );
+    await terminal.shows('anything else leaves it as it is: ');
+    glovebox.file('go', '');
+    await firstWaiting();
+    expect(terminal.screen).not.toContain('may this be done');
+    terminal.type('\r');
+    await terminal.shows('s left)? ');
+    terminal.type('y\r');
+    expect((await terminal.printed()).split('\n')).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^Not trusted: /), '1']),
+    );
   });
 
   it('nor is the making of another sandbox asked where one is made', async () => {

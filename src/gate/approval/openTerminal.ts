@@ -32,16 +32,34 @@ export function openTerminal(path = '/dev/tty'): Terminal {
 
 /** Whether this process is in the background of its terminal: reading from there would stop it whole. */
 export function isInBackground(): boolean {
+  const status = ownStatus();
+  return status !== undefined && status.foreground > 0 && status.foreground !== status.group;
+}
+
+/** `/dev/tty`, which is another terminal for each session. */
+export const CONTROLLING_TERMINAL = 0x500;
+
+/**
+ * The device number of the terminal that controls this process; undefined where none does. One number for all of them
+ * where the system does not tell it.
+ */
+export function controllingTerminalNumber(): number | undefined {
+  const { terminal } = ownStatus() ?? { terminal: CONTROLLING_TERMINAL };
+  return terminal === 0 ? undefined : terminal;
+}
+
+/** Undefined where this is not Linux, which tells it nowhere else. */
+function ownStatus(): { group: number; terminal: number; foreground: number } | undefined {
   let status: string;
   try {
     status = readFileSync('/proc/self/stat', 'latin1');
   } catch {
-    // Not Linux, which tells it nowhere else.
-    return false;
+    return undefined;
   }
   // The name of the process comes before, in parentheses, and may hold anything.
-  const [, , group, , , foreground] = status.slice(status.lastIndexOf(')') + 2).split(' ');
-  return Number(foreground) > 0 && foreground !== group;
+  const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  const [, , group, , terminal, foreground] = fields.map(Number) as [0, 0, number, 0, number, number];
+  return { group, terminal, foreground };
 }
 
 /** Only a stream for writing knows. */

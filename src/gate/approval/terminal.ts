@@ -2,11 +2,14 @@ import { SandboxError } from '../../errors.ts';
 import { Conversation } from './conversation.ts';
 import { isInBackground, openTerminal, type Terminal } from './openTerminal.ts';
 import { type Answer, type Approver, proposalHash, type Question } from './question.ts';
+import type { TerminalTurns } from './terminalTurns.ts';
 
 export interface TerminalApproverOptions {
   /** Another terminal than the one that controls this process; its streams are closed after each question. */
   readonly open?: () => Terminal;
   readonly colours?: boolean;
+  /** Keeps other processes that would ask there waiting. */
+  readonly turns?: TerminalTurns;
 }
 
 /**
@@ -17,12 +20,14 @@ export class TerminalApprover implements Approver {
   readonly name = 'terminal';
   readonly #open: () => Terminal;
   readonly #colours: boolean;
+  readonly #turns: TerminalTurns | undefined;
   /** Settles when the terminal is free. */
   #free: Promise<unknown> = Promise.resolve();
 
-  constructor({ open = openControllingTerminal, colours = true }: TerminalApproverOptions = {}) {
+  constructor({ open = openControllingTerminal, colours = true, turns }: TerminalApproverOptions = {}) {
     this.#open = open;
     this.#colours = colours;
+    this.#turns = turns;
   }
 
   ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -35,6 +40,11 @@ export class TerminalApprover implements Approver {
   async #askAfter(before: Promise<unknown>, question: Question, signal: AbortSignal): Promise<Answer> {
     await unlessAborted(before, signal);
     assertHashed(question);
+    const talk = () => this.#talk(question, signal);
+    return this.#turns === undefined ? talk() : this.#turns.hold(talk, signal);
+  }
+
+  async #talk(question: Question, signal: AbortSignal): Promise<Answer> {
     const conversation = new Conversation(this.#open(), question, this.#colours);
     try {
       return await conversation.hold(signal);

@@ -2,6 +2,7 @@ import { type LoadOptions, USER_FILE, userFilePath } from '../../config/load.ts'
 import { proposeTrust, type TrustProposal, trustStore } from '../../config/trustProposal.ts';
 import { SandboxError } from '../../errors.ts';
 import type { Terminal } from '../../gate/approval/openTerminal.ts';
+import { terminalTurns } from '../terminalTurns.ts';
 import { askForYes, controllingTerminal } from './askForYes.ts';
 import { showTrust } from './showTrust.ts';
 
@@ -27,9 +28,12 @@ export async function trustProjectFile(file: string | undefined, options: TrustO
   const store = trustStore(surroundings);
   store.assertUsable();
   if (trust.is === 'trusted') return { path, sha256, outcome: 'trusted already' };
-  const terminal = open();
-  if (terminal === undefined) throw nobodyToAsk(surroundings);
-  const isYes = await askForYes(terminal, (columns) => showTrust(proposal, columns), PROMPT, signal);
+  const talk = (): Promise<boolean> => {
+    const terminal = open();
+    if (terminal === undefined) throw nobodyToAsk(surroundings);
+    return askForYes(terminal, (columns) => showTrust(proposal, columns), PROMPT, signal);
+  };
+  const isYes = await terminalTurns(surroundings).hold(talk, signal);
   // What was shown is what is trusted, whatever lies there by now.
   if (isYes) store.pin(path, bytes);
   return { path, sha256, outcome: isYes ? 'trusted' : 'not trusted' };
