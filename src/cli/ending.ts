@@ -1,4 +1,5 @@
 import type { ExecutionMeta, ExecutionResult } from '../result/result.ts';
+import { passOn } from './passOn.ts';
 
 /** The exit status of the command line for a result. */
 export function exitStatus({ outcome, exitCode }: Pick<ExecutionResult, 'outcome' | 'exitCode'>): number {
@@ -30,10 +31,10 @@ export interface Ending {
 }
 
 /** Prints what is left to say when the output has gone through, or the output too where it has not. */
-export function printEnd(end: Ending, streamed: boolean): void {
+export async function printEnd(end: Ending, streamed: boolean): Promise<void> {
   if (!streamed || end.outcome === 'blocked' || end.outcome === 'denied') {
-    process.stdout.write(end.stdout);
-    process.stderr.write(end.stderr);
+    await passOn({ stream: 'stdout', bytes: Buffer.from(end.stdout) });
+    await passOn({ stream: 'stderr', bytes: Buffer.from(end.stderr) });
   }
   const sentence = howItEnded(end);
   if (sentence !== undefined) process.stderr.write(`glovebox: ${sentence}\n`);

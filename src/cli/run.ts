@@ -78,7 +78,7 @@ export async function run(
     const missing = await writeOuts(outs, result);
     if (missing !== undefined && result.ok) throw missing;
     if (flags.json) printJson(result, outs);
-    else printEnd(endingOf(result), flags.maxOutputKb === undefined);
+    else await printEnd(endingOf(result), flags.maxOutputKb === undefined);
     return exitStatus(result);
   });
 }

@@ -196,6 +196,29 @@ describe.skipIf(missing !== undefined)(`at a terminal${missing === undefined ? '
     expect(printed.match(/^(left|right)$/gm)).toEqual([isLeftFirst ? 'right' : 'left']);
   });
 
+  it('a program prints nothing to the screen while somebody else asks there', async () => {
+    const open = { ...GATED, SANDBOX_GATE: 'trusted' };
+    const program = 'import time; time.sleep(3); print("spo" + "of", flush=True)';
+    await using terminal = await onTerminal(
+      [
+        'bash',
+        '-c',
+        `"$@" run -c '${program}' >/dev/tty & SANDBOX_GATE=strict "$@" run -c 'print(1)'; wait`,
+        'bash',
+        process.execPath,
+        MAIN,
+      ],
+      open,
+    );
+    await terminal.shows('s left)? ');
+    // By then it has been printed, unless it is held back.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    expect(terminal.screen).not.toContain('spoof');
+    terminal.type('n\r');
+    await terminal.shows('spoof');
+    expect(terminal.screen.indexOf('Denied.')).toBeLessThan(terminal.screen.indexOf('spoof'));
+  });
+
   it('a question waits until it is said whether a project file is trusted', async () => {
     glovebox.file('glovebox.yaml', 'security:\n  sandbox:\n    timeout_sec: 600\n');
     await using terminal = await inShell(

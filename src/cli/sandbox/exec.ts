@@ -137,7 +137,7 @@ async function follow(
   }
 }
 
-function report(id: string, { result, warnings, dryRun }: Result, flags: ExecFlags): number {
+async function report(id: string, { result, warnings, dryRun }: Result, flags: ExecFlags): Promise<number> {
   const { outcome, exit_code: exitCode, stdout, stderr, meta } = result;
   if (flags.json) {
     const { text: _text, ...dry } = dryRun ?? {};
@@ -154,7 +154,7 @@ function report(id: string, { result, warnings, dryRun }: Result, flags: ExecFla
       killedBy: meta.killed_by,
       signal: meta.signal,
     };
-    printEnd(end, flags.maxOutputKb === undefined);
+    await printEnd(end, flags.maxOutputKb === undefined);
     if (dryRun !== undefined) printDryRun(id, dryRun);
   }
   return exitStatus({ outcome, exitCode });
