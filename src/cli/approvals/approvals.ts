@@ -1,6 +1,7 @@
 /** Questions that wait for a person, and what people have granted. */
 import { SandboxError } from '../../errors.ts';
 import {
+  type Answer,
   Approvals,
   type Grant,
   type Question,
@@ -49,9 +50,20 @@ export async function answer(id: string | undefined, flags: Flags): Promise<numb
     const until = AbortSignal.any([signal, AbortSignal.timeout(time)]);
     const said = await terminalApprover(() => {}).ask(question, until);
     approvals.answer(question, said);
-    process.stdout.write(said.approved ? 'Approved.\n' : 'Denied.\n');
+    process.stdout.write(`${sentenceOn(said, Date.parse(question.expiresAt) - Date.now())}\n`);
     return 0;
   });
+}
+
+/** Whoever asks may look for an answer only once a second, and takes none when the time is up. */
+const NOTICED_MS = 1000;
+
+/** What was answered, with that time left. Pure. */
+export function sentenceOn({ approved }: Answer, leftMs: number): string {
+  if (!approved) return 'Denied.';
+  return leftMs < NOTICED_MS
+    ? 'Approved, but so late that it may not have counted: see what came of it.'
+    : 'Approved.';
 }
 
 /** Prints what was granted; resolves to the exit status. */
