@@ -212,6 +212,7 @@ describe('a project file', () => {
     ['fallback', 'local', 'it could bring in a weaker runtime'],
     ['storeCode', 'never', 'it decides what is recorded about a run'],
     ['auditDir', '/etc', 'it decides where files of this host are written'],
+    ['auditMaxFileMb', 0.000001, 'it decides in how many files the log of all projects is kept'],
     ['gateRules', [{}], 'a rule of a higher level that does not ask would silence others'],
     ['artifactsDir', '/etc', 'it decides where files of this host are written'],
     ['python', './evil', 'it decides which program this host starts'],

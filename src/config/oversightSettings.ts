@@ -1,6 +1,6 @@
 /** Settings for what is recorded, and for who is asked. */
 import type { Setting } from './settings.ts';
-import { laterOf, offWins, smaller } from './tighten.ts';
+import { laterOf, offWins } from './tighten.ts';
 import { boolean, converted, folder, oneOf, positiveNumber, type ValueType } from './valueTypes.ts';
 
 /** From asking nobody to asking about everything that does something. */
@@ -62,7 +62,7 @@ export const OVERSIGHT_SETTINGS: {
     variable: 'SANDBOX_AUDIT_MAX_FILE_MB',
     type: positiveNumber({ max: 4096 }),
     default: 64,
-    inProject: smaller,
+    inProject: { refused: 'it decides in how many files the log of all projects is kept' },
     description: 'How large a file of the audit log becomes before another one follows it, in MB.',
   },
   gate: {
