@@ -138,9 +138,11 @@ export async function startIn(
   context: Context,
   opened: Opened,
   job: Job,
-  { stdin, ...options }: StartOptions & Pick<RunOptions, 'language'>,
+  { stdin: given, ...options }: StartOptions & Pick<RunOptions, 'language'>,
 ): Promise<Started> {
   const { sandbox } = opened;
+  // What is shown to a person is what it reads, whatever the caller does with its own bytes meanwhile.
+  const stdin = given instanceof Uint8Array ? Uint8Array.from(given) : given;
   const time = timeOf(context, opened, options);
   const timeoutSec = options.timeout === undefined ? undefined : time.timeoutSec;
   const lowered = lowerLimits(sandbox, options);

@@ -203,6 +203,18 @@ describe('a yes', () => {
     expect(questions[1]?.parameters).toMatchObject({ stdin: { text: 'other' }, args: ['other'] });
   });
 
+  it('to a process is for the very bytes that it reads', async () => {
+    const stdin = Buffer.from('echo shown');
+    const { gate, questions } = asking(({ operation }) => {
+      if (operation === 'execute') stdin.write('echo other');
+      return YES;
+    });
+    await using sandbox = await createSandbox({ configFile, gate });
+    const process = await sandbox.start(['sh'], { stdin });
+    expect((await process.wait()).stdout).toBe('shown\n');
+    expect(questions.at(-1)?.parameters).toMatchObject({ stdin: { text: 'echo shown' } });
+  });
+
   it('to something is asked for again when one byte of it, of its input or of its policy is another', async () => {
     const grant: Answer = { approved: true, grant: { scope: 'exact', forSec: 60 } };
     const { gate, questions } = asking(() => grant);
