@@ -68,19 +68,25 @@ export function files(sandbox: Sandbox, operate: Operate): Files {
     upload: (path, archive, options) =>
       operate(
         'write_file',
-        () => ({ parameters: { path, as: 'tar' } }),
+        () => ({ parameters: { path, as: 'tar' }, unknownContent: UNREAD_ARCHIVE }),
         () => sandbox.upload(path, archive, options),
         carried,
       ),
     uploadFrom: (hostPath, path, options) =>
       operate(
         'write_file',
-        () => ({ parameters: { path: path ?? '.', host_path: hostPath } }),
+        () => ({
+          parameters: { path: path ?? '.', host_path: hostPath },
+          unknownContent: UNREAD_HOST_FILES,
+        }),
         () => sandbox.uploadFrom(hostPath, path, options),
         carried,
       ),
   };
 }
+
+const UNREAD_ARCHIVE = 'The archive is read while it is unpacked.';
+const UNREAD_HOST_FILES = 'What is there on this host is read while it is carried in.';
 
 function carried({
   files,

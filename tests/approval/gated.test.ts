@@ -235,6 +235,25 @@ describe('a yes', () => {
     expect(questions).toHaveLength(11);
   });
 
+  it('to an archive or a streamed input is for this once, since nobody knows what the next one holds', async () => {
+    const { gate, questions } = asking(() => ({ approved: true, grant: { scope: 'exact', forSec: 60 } }));
+    await using sandbox = await createSandbox({ configFile, gate });
+    const run = () => sandbox.exec(['cat'], { stdin: Readable.from(['text']) });
+    const upload = () => sandbox.upload('.', Readable.from([Buffer.alloc(1024)]));
+    const carry = () => sandbox.uploadFrom(configFile, 'settings');
+    questions.length = 0;
+    for (const way of [run, upload, carry]) {
+      await way();
+      await way();
+    }
+    expect(questions.map(({ unknownContent }) => unknownContent)).toEqual([
+      ...Array(2).fill('Its standard input is a stream, which is read while it runs.'),
+      ...Array(2).fill('The archive is read while it is unpacked.'),
+      ...Array(2).fill('What is there on this host is read while it is carried in.'),
+    ]);
+    expect((await gate.grants()).map(({ operation }) => operation)).toEqual(['create_sandbox']);
+  });
+
   it('for three times is asked for again the fourth time, and one that was taken back at once', async () => {
     const { gate, questions } = asking(() => ({ approved: true, grant: { scope: 'exact', count: 3 } }));
     const sandbox = getSandbox({ configFile, gate });

@@ -34,7 +34,12 @@ export interface Wanted {
 }
 
 /** Why a wish leaves nothing to remember, as a sentence; undefined where it does. */
-export function whyNoGrant({ sandboxId }: Proposal, { scope, count }: GrantWish): string | undefined {
+export function whyNoGrant(
+  { sandboxId, unknownContent }: Proposal,
+  { scope, count }: GrantWish,
+): string | undefined {
+  if (scope === 'exact' && unknownContent !== undefined)
+    return `A grant holds for exactly what was shown, and not all was. ${unknownContent}`;
   if (scope === 'operation' && sandboxId === null)
     return 'A grant for an operation holds in one sandbox, and this one is gone when it is done.';
   if (count === 1) return 'A grant for one time is used up by this time.';
@@ -85,6 +90,7 @@ export function isInForce({ givenAt, expiresAt, usesLeft }: Grant, now: number):
 function holdsFor(grant: Grant, { proposal, level }: Wanted): boolean {
   if (RISK_LEVELS.indexOf(level) > RISK_LEVELS.indexOf(grant.level)) return false;
   if (grant.scope === 'operation' && proposal.sandboxId === null) return false;
+  if (grant.scope === 'exact' && proposal.unknownContent !== undefined) return false;
   return hashFor(grant.scope, proposal) === grant.hash;
 }
 

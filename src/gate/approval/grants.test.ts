@@ -64,6 +64,25 @@ describe('an exact grant', () => {
   });
 });
 
+describe('an exact grant for what nobody has read whole', () => {
+  const archive: Proposal = {
+    operation: 'write_file',
+    parameters: { path: '.', as: 'tar' },
+    unknownContent: 'The archive is read while it is unpacked.',
+    ...{ policy: proposal.policy, runtime: 'bubblewrap', sandboxId: 'box-1' },
+  };
+
+  it('is not given, with the reason, and one for the operation is', () => {
+    expect(whyNoGrant(archive, { scope: 'exact' })).toMatch(/not all was.*archive/);
+    expect(whyNoGrant(archive, { scope: 'operation' })).toBeUndefined();
+  });
+
+  it('does not hold, wherever it comes from', async () => {
+    const { holds } = await given({ scope: 'exact' }, { to: archive });
+    expect(await holds()).toBe(false);
+  });
+});
+
 describe('a grant for an operation', () => {
   it('holds for other code and parameters in the same sandbox', async () => {
     const { holds } = await given({ scope: 'operation' });

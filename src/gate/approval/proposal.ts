@@ -10,11 +10,12 @@ const MAX_DEPTH = 64;
  * such values could have one hash.
  */
 export function ownProposal(proposal: Proposal): Proposal {
-  const { operation, code, parameters, policy, runtime, sandboxId } = proposal;
+  const { operation, code, parameters, unknownContent, policy, runtime, sandboxId } = proposal;
   return Object.freeze({
     operation,
     ...(code === undefined ? {} : { code: ownCode(code) }),
     parameters: frozenJson(parameters, 'parameters'),
+    ...(unknownContent === undefined ? {} : { unknownContent }),
     policy: frozenJson(policy, 'policy'),
     ...{ runtime, sandboxId },
   });

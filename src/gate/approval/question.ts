@@ -10,6 +10,8 @@ export interface Proposal {
   readonly code?: { readonly language: string | null; readonly bytes: Uint8Array };
   /** All else that was given, by the names that every surface has for it; large values as size and SHA-256. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** What is brought along that nobody has read yet, as a sentence; absent where all of it is here, to the byte. */
+  readonly unknownContent?: string;
   /** What it will be held to. */
   readonly policy: Readonly<Record<string, unknown>>;
   readonly runtime: string;
@@ -59,11 +61,11 @@ export interface Approver {
 
 /** SHA-256 of everything that decides what will be done. Changes with any byte of code, policy or parameters. */
 export function proposalHash(proposal: Proposal): string {
-  const { operation, code, parameters, policy, runtime, sandboxId } = proposal;
+  const { operation, code, parameters, unknownContent, policy, runtime, sandboxId } = proposal;
   const hashed = {
     ...{ operation, runtime, sandboxId },
     code: code === undefined ? null : { language: code.language, sha256: sha256(code.bytes) },
-    ...{ policy, parameters },
+    ...{ policy, parameters, unknownContent },
   };
   return sha256(JSON.stringify(hashed, sortedKeys));
 }

@@ -30,9 +30,9 @@ type Loose<T> = Partial<Record<keyof T, unknown>>;
 
 function asQuestion(value: unknown): Question | undefined {
   if (!isObject(value)) return undefined;
-  const { id, hash, operation, parameters, policy, runtime, sandboxId, sights, notInspected, risk } =
+  const { id, hash, operation, parameters, policy, runtime, sandboxId, sights, risk } =
     value as Loose<Question>;
-  const { askedAt, expiresAt } = value as Loose<Question>;
+  const { askedAt, expiresAt, notInspected, unknownContent } = value as Loose<Question>;
   const isWhole =
     isId(id) &&
     typeof hash === 'string' &&
@@ -43,7 +43,8 @@ function asQuestion(value: unknown): Question | undefined {
     (sandboxId === null || typeof sandboxId === 'string') &&
     Array.isArray(sights) &&
     sights.every(isSight) &&
-    (notInspected === undefined || typeof notInspected === 'string') &&
+    isTextOrAbsent(notInspected) &&
+    isTextOrAbsent(unknownContent) &&
     isRisk(risk) &&
     isTime(askedAt) &&
     isTime(expiresAt);
@@ -61,7 +62,10 @@ function asQuestion(value: unknown): Question | undefined {
     askedAt,
     expiresAt,
   };
-  const told = notInspected === undefined ? {} : { notInspected };
+  const told = {
+    ...(notInspected === undefined ? {} : { notInspected }),
+    ...(unknownContent === undefined ? {} : { unknownContent }),
+  };
   if (value['code'] === undefined) return { ...others, ...told } as Question;
   const code = asCode(value['code']);
   return code === undefined ? undefined : ({ ...others, ...told, code } as Question);
@@ -100,6 +104,10 @@ function isRisk(value: unknown): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }
 
 function isTime(value: unknown): boolean {

@@ -41,6 +41,7 @@ function question({ timeoutSec = 60, text = 'print("\u202e\u0000")' } = {}): Que
     code: { language: 'python', bytes: new Uint8Array([...new TextEncoder().encode(text), 0xff, 0xfe]) },
     parameters: { b: 1, a: { d: 2, c: [null, 'x'] } },
     policy: { network: 'none' },
+    unknownContent: 'Its standard input is a stream.',
     runtime: 'bubblewrap',
     sandboxId: null,
   };

@@ -24,6 +24,7 @@ export function describeRun(prepared: Prepared, sandboxId: string | null, stdin:
   const { executionId, language, program, env, maxOutputKb } = prepared;
   const { run, args, files, collect, timeoutSec, limits, signal } = program;
   const isCode = 'code' in run;
+  const isStream = stdin !== undefined && !(stdin instanceof Uint8Array);
   return {
     ...{ id: executionId, operation: 'execute', sandboxId, signal },
     ...(isCode ? { code: { language: language?.name ?? null, bytes: run.code } } : {}),
@@ -39,6 +40,7 @@ export function describeRun(prepared: Prepared, sandboxId: string | null, stdin:
       ...(limits?.memoryMb === undefined ? {} : { memory_mb: limits.memoryMb }),
       ...(limits?.processes === undefined ? {} : { processes: limits.processes }),
     },
+    ...(isStream ? { unknownContent: 'Its standard input is a stream, which is read while it runs.' } : {}),
     secrets: Object.values(env),
   };
 }

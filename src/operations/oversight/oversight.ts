@@ -21,6 +21,8 @@ export interface Request {
   readonly code?: { readonly language: string | null; readonly bytes: Uint8Array };
   /** All else that was given, exactly; JSON. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** What comes along unread, as a sentence. */
+  readonly unknownContent?: string | undefined;
   /** What must not stand in the record: values of variables. */
   readonly secrets?: readonly string[];
   readonly signal?: AbortSignal | undefined;
@@ -216,7 +218,7 @@ export class Passage {
 
   /** Resolves to why not; the decision has been recorded then. */
   async #decide({ runtime, policy = {} }: Intent): Promise<Denied | undefined> {
-    const { id, operation, sandboxId, code, parameters, signal } = this.#request;
+    const { id, operation, sandboxId, code, parameters, unknownContent, signal } = this.#request;
     const { gate } = this.#oversight;
     if (gate === undefined) {
       this.#pending.push({
@@ -230,6 +232,7 @@ export class Passage {
     const proposal = {
       ...{ operation, parameters: { ...parameters, ...language, ...network }, policy, runtime, sandboxId },
       ...(code === undefined ? {} : { code }),
+      ...(unknownContent === undefined ? {} : { unknownContent }),
     };
     const decision = await gate.decide(proposal, this.#seen.sights, {
       ...{ requestId: id, notInspected: this.#seen.notInspected, signal },

@@ -106,6 +106,8 @@ export interface Wish {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** What is written. */
   readonly content?: { readonly bytes: Uint8Array };
+  /** What is brought along that nobody has read yet, as a sentence. */
+  readonly unknownContent?: string;
   /** What is seen in the code that is written; asked where somebody decides. */
   look?(): Promise<Seen>;
 }
@@ -135,9 +137,9 @@ export async function recorded<T>(
 ): Promise<T> {
   if (oversight === undefined) return action();
   const { describePolicy } = await import('./describe.ts');
-  const { parameters, content, look } = wish();
+  const { parameters, content, unknownContent, look } = wish();
   const passage = oversight.request({
-    ...{ id: randomUUID(), operation, sandboxId, parameters, secrets: Object.values(env) },
+    ...{ id: randomUUID(), operation, sandboxId, parameters, unknownContent, secrets: Object.values(env) },
     ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
   });
   if (oversight.gate !== undefined && look !== undefined) passage.saw(await look());

@@ -11,19 +11,18 @@ export interface Choice {
 }
 
 /** A grave risk takes a whole word, so that no single key lets it happen. */
-export function choicesOf({ risk, sandboxId, operation, code }: Question): Choice[] {
+export function choicesOf({ risk, sandboxId, operation, code, unknownContent }: Question): Choice[] {
   const isGrave = risk.level === 'CRITICAL';
   const yes = isGrave ? 'yes' : 'y';
   const grant = (letter: string) => (isGrave ? `yes ${letter}` : letter);
   const choices: Choice[] = [
     { typed: yes, meaning: 'yes, this once', answer: { approved: true } },
     { typed: 'n', meaning: 'no (also for Enter alone)', answer: NO },
-    {
-      typed: grant('e'),
-      meaning: 'yes, and exactly this again, for an hour',
-      answer: granted('exact'),
-    },
   ];
+  if (unknownContent === undefined) {
+    const meaning = 'yes, and exactly this again, for an hour';
+    choices.push({ typed: grant('e'), meaning, answer: granted('exact') });
+  }
   if (sandboxId !== null) {
     const meaning = `yes, and every ${operation} in this sandbox, whatever it is, for an hour`;
     choices.push({ typed: grant('o'), meaning, answer: granted('operation') });

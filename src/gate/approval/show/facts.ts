@@ -11,18 +11,22 @@ export interface Fact {
 
 /** What is asked, of whom, how risky that is and how long there is to answer. */
 export function factsOf(question: Question): Fact[] {
-  const { operation, runtime, sandboxId, code, risk, id } = question;
+  const { operation, runtime, sandboxId, code, unknownContent, risk, id } = question;
   const language = code?.language ?? null;
   const rule = risk.rule === undefined ? '' : ` (rule ${risk.rule})`;
   return [
     { label: 'Operation', text: language === null ? operation : `${operation}, ${language}` },
     { label: 'Runtime', text: runtime },
     { label: 'Sandbox', text: sandboxId ?? 'one of its own, gone afterwards' },
+    ...(unknownContent === undefined ? [] : [{ label: NOT_SHOWN, text: unknownContent }]),
     { label: 'Risk', text: `${risk.level}: ${risk.description}${rule}` },
     { label: 'Time', text: timeToAnswer(question) },
     { label: 'Question', text: id },
   ];
 }
+
+/** What is asked for as well, though nobody has read it. */
+export const NOT_SHOWN = 'Not shown';
 
 function timeToAnswer({ askedAt, expiresAt }: Question): string {
   return `${count(secondsBetween(askedAt, expiresAt))} s to answer, until ${expiresAt}`;

@@ -93,6 +93,15 @@ describe('a question on a terminal', () => {
     ]);
   });
 
+  it('says what nobody has read yet, and offers no answer for exactly that', () => {
+    const question = questionOf('x\n', { unknownContent: 'The archive is read while it is unpacked.' });
+    const lines = showQuestion(question, PLAIN);
+    const said = '  Not shown  The archive is read while it is unpacked.';
+    expect(lines.filter((line) => line === said)).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith('  e  '))).toEqual([]);
+    expect(textOf(questionHtml(question))).toContain('The archive is read while it is unpacked.');
+  });
+
   it('divides long lines and leaves nothing out', () => {
     const lines = showQuestion(questionOf(`${'x'.repeat(200)}\n${'語'.repeat(50)}\n`), PLAIN);
     expect(lines.filter((line) => line.includes('┃'))).toEqual([

@@ -5,7 +5,7 @@
 import type { Question } from '../question.ts';
 import { OURS } from './characters.ts';
 import { choicesOf } from './choices.ts';
-import { factsOf, type ShownCode, shownCode, sightLines, sizeOf } from './facts.ts';
+import { factsOf, NOT_SHOWN, type ShownCode, shownCode, sightLines, sizeOf } from './facts.ts';
 import { count, plural } from './numbers.ts';
 import { remarksOn } from './remarks.ts';
 import { drawn, type Style, styleFor } from './style.ts';
@@ -49,11 +49,12 @@ const MAX_SIGHTS_IN_SUMMARY = 5;
 /** What fits on the last screen: what is asked in short, the hash, and what may be answered. */
 export function showSummary(question: Question, options: ShowOptions): string[] {
   const page = new Page(options);
-  const { operation, runtime, risk, sights, hash, notInspected } = question;
+  const { operation, runtime, risk, sights, hash, notInspected, unknownContent } = question;
   page.heading('In short');
   page.fact('Asked for', `${operation} on ${runtime}`);
   page.fact('Risk', `${risk.level}: ${risk.description}`);
   if (question.code !== undefined) page.fact('Code', `${sizeOf(question.code.bytes)}, whole above`);
+  if (unknownContent !== undefined) page.fact(NOT_SHOWN, unknownContent);
   page.fact('Findings', sights.length === 0 ? (notInspected ?? 'none') : plural(sights.length, 'finding'));
   const grave = sightLines({ ...question, sights: sights.filter(({ isDangerous }) => isDangerous) });
   page.list(undefined, grave.slice(0, MAX_SIGHTS_IN_SUMMARY));
