@@ -95,7 +95,7 @@ async function runCell(
   const { timeoutSec, warnings } = timeOf(context, opened, options);
   const prepared = prepare(context, { code }, inOpened(opened, options), timeoutSec);
   const said = [...notes, ...warnings];
-  const passage = await ExecutionPassage.open(context, prepared, sandbox.id);
+  const passage = await ExecutionPassage.open(context, prepared, sandbox);
   const execution = passage.over(async (): Promise<ContextExecution> => {
     const inspection = await inspect(context, prepared);
     await passage.inspected(inspection);

@@ -106,7 +106,7 @@ export async function executeIn(
   const given = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
   const prepared = isDry ? { ...given, isDry } : given;
   const notes = [...opened.warnings, ...cut, ...lowered.warnings];
-  const passage = await ExecutionPassage.open(context, prepared, sandbox.id);
+  const passage = await ExecutionPassage.open(context, prepared, sandbox);
   const execution = passage.over(async () => {
     sandbox.assertOpen();
     const inspection = await inspect(context, prepared);
@@ -148,7 +148,7 @@ export async function startIn(
   const lowered = lowerLimits(sandbox, options);
   const prepared = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
   const notes = [...opened.warnings, ...time.warnings, ...lowered.warnings];
-  const passage = await ExecutionPassage.open(context, prepared, sandbox.id, stdin);
+  const passage = await ExecutionPassage.open(context, prepared, sandbox, stdin);
   const { inspection, background } = await passage.failing(async () => {
     const inspection = await inspect(context, prepared);
     await passage.inspected(inspection);

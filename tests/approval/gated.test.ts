@@ -287,6 +287,37 @@ describe('a yes', () => {
   });
 });
 
+it('does not let a grant for one sandbox hold for another one of the same name', async () => {
+  const { gate, questions } = asking(() => ({ approved: true, grant: { scope: 'operation', forSec: 60 } }));
+  // As in two processes, which share the grants of their user.
+  const one = new SandboxManager({ configFile, gate });
+  const other = new SandboxManager({ configFile, gate });
+  const sandboxId = 'build';
+  await one.createSandbox({ sandboxId });
+  await one.get(sandboxId).execute('print(1)');
+  await other.createSandbox({ sandboxId });
+  questions.length = 0;
+  await one.get(sandboxId).execute('print(2)');
+  expect(questions).toEqual([]);
+  await other.get(sandboxId).execute('print(2)');
+  expect(questions).toMatchObject([{ operation: 'execute', sandboxId }]);
+  await one.close();
+  await other.close();
+});
+
+it('ends the grants of a sandbox whose end cannot be recorded', async () => {
+  const log = join(folder, 'log');
+  writeFileSync(configFile, `security:\n  sandbox:\n    local_isolation: none\n    audit_dir: ${log}\n`);
+  const { gate } = asking(() => ({ approved: true, grant: { scope: 'operation', forSec: 60 } }));
+  const sandbox = await createSandbox({ configFile, gate });
+  await sandbox.writeFile('a', '1');
+  expect(await gate.grants()).toMatchObject([{ sandboxId: sandbox.id }]);
+  rmSync(log, { recursive: true });
+  writeFileSync(log, '');
+  await expect(sandbox.close()).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  expect(await gate.grants()).toEqual([]);
+});
+
 it('asks about what is dangerous with what was seen of it', async () => {
   const { gate, questions } = asking(() => NO);
   const sandbox = getSandbox({ configFile, gate });

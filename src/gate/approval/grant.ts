@@ -96,6 +96,7 @@ function holdsFor(grant: Grant, { proposal, level }: Wanted): boolean {
 
 function hashFor(scope: Grant['scope'], proposal: Proposal): string {
   if (scope === 'exact') return proposalHash(proposal);
-  const { operation, policy, runtime, sandboxId } = proposal;
-  return proposalHash({ operation, policy, runtime, sandboxId, parameters: {} });
+  const { operation, policy, runtime, sandboxId, sandboxInstance } = proposal;
+  const place = { runtime, sandboxId, ...(sandboxInstance === undefined ? {} : { sandboxInstance }) };
+  return proposalHash({ operation, policy, ...place, parameters: {} });
 }

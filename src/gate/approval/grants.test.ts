@@ -11,6 +11,7 @@ const proposal: Proposal = {
   policy: { network: 'none', memory_mb: 512 },
   runtime: 'bubblewrap',
   sandboxId: 'box-1',
+  sandboxInstance: 'one',
 };
 const otherCode = {
   ...proposal,
@@ -93,6 +94,7 @@ describe('a grant for an operation', () => {
     ['the policy', { policy: { network: 'none', memory_mb: 513 } }],
     ['the runtime', { runtime: 'local' }],
     ['the sandbox', { sandboxId: 'box-2' }],
+    ['the sandbox of that name', { sandboxInstance: 'another' }],
     ['no sandbox', { sandboxId: null }],
     ['the operation', { operation: 'write_file' }],
   ])('does not hold when another is %s', async (_, change) => {

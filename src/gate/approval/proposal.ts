@@ -10,7 +10,8 @@ const MAX_DEPTH = 64;
  * such values could have one hash.
  */
 export function ownProposal(proposal: Proposal): Proposal {
-  const { operation, code, parameters, unknownContent, policy, runtime, sandboxId } = proposal;
+  const { operation, code, parameters, unknownContent, policy, runtime } = proposal;
+  const { sandboxId, sandboxInstance } = proposal;
   return Object.freeze({
     operation,
     ...(code === undefined ? {} : { code: ownCode(code) }),
@@ -18,6 +19,7 @@ export function ownProposal(proposal: Proposal): Proposal {
     ...(unknownContent === undefined ? {} : { unknownContent }),
     policy: frozenJson(policy, 'policy'),
     ...{ runtime, sandboxId },
+    ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
   });
 }
 

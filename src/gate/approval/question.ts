@@ -17,6 +17,8 @@ export interface Proposal {
   readonly runtime: string;
   /** Null for one that is made for this and gone afterwards. */
   readonly sandboxId: string | null;
+  /** Tells it from others of this id, in other processes and at other times: a grant holds in this one alone. */
+  readonly sandboxInstance?: string;
 }
 
 export interface Question extends Proposal {
@@ -61,9 +63,10 @@ export interface Approver {
 
 /** SHA-256 of everything that decides what will be done. Changes with any byte of code, policy or parameters. */
 export function proposalHash(proposal: Proposal): string {
-  const { operation, code, parameters, unknownContent, policy, runtime, sandboxId } = proposal;
+  const { operation, code, parameters, unknownContent, policy, runtime } = proposal;
+  const { sandboxId, sandboxInstance } = proposal;
   const hashed = {
-    ...{ operation, runtime, sandboxId },
+    ...{ operation, runtime, sandboxId, sandboxInstance },
     code: code === undefined ? null : { language: code.language, sha256: sha256(code.bytes) },
     ...{ policy, parameters, unknownContent },
   };

@@ -32,7 +32,7 @@ function asQuestion(value: unknown): Question | undefined {
   if (!isObject(value)) return undefined;
   const { id, hash, operation, parameters, policy, runtime, sandboxId, sights, risk } =
     value as Loose<Question>;
-  const { askedAt, expiresAt, notInspected, unknownContent } = value as Loose<Question>;
+  const { askedAt, expiresAt, notInspected, unknownContent, sandboxInstance } = value as Loose<Question>;
   const isWhole =
     isId(id) &&
     typeof hash === 'string' &&
@@ -45,6 +45,7 @@ function asQuestion(value: unknown): Question | undefined {
     sights.every(isSight) &&
     isTextOrAbsent(notInspected) &&
     isTextOrAbsent(unknownContent) &&
+    isTextOrAbsent(sandboxInstance) &&
     isRisk(risk) &&
     isTime(askedAt) &&
     isTime(expiresAt);
@@ -65,6 +66,7 @@ function asQuestion(value: unknown): Question | undefined {
   const told = {
     ...(notInspected === undefined ? {} : { notInspected }),
     ...(unknownContent === undefined ? {} : { unknownContent }),
+    ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
   };
   if (value['code'] === undefined) return { ...others, ...told } as Question;
   const code = asCode(value['code']);

@@ -44,6 +44,7 @@ function question({ timeoutSec = 60, text = 'print("\u202e\u0000")' } = {}): Que
     unknownContent: 'Its standard input is a stream.',
     runtime: 'bubblewrap',
     sandboxId: null,
+    sandboxInstance: 'one of them',
   };
   const now = Date.now();
   return {

@@ -5,6 +5,7 @@ import type { ExecutionResult, NetworkRecord } from '../../result/result.ts';
 import { enforcedToJson, resultToJson, withoutUndefined } from '../../result/resultJson.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Prepared } from '../job.ts';
+import { instanceOf } from './instanceOf.ts';
 import type { OutputDigests } from './outputDigests.ts';
 import type { Request } from './oversight.ts';
 
@@ -20,13 +21,18 @@ export function shown(data: string | Uint8Array): Digest & { readonly text?: str
 }
 
 /** Running code or a command. */
-export function describeRun(prepared: Prepared, sandboxId: string | null, stdin: unknown): Request {
+export function describeRun(
+  prepared: Prepared,
+  sandbox: Pick<Sandbox, 'id'> | null,
+  stdin: unknown,
+): Request {
   const { executionId, language, program, env, maxOutputKb } = prepared;
   const { run, args, files, collect, timeoutSec, limits, signal } = program;
   const isCode = 'code' in run;
   const isStream = stdin !== undefined && !(stdin instanceof Uint8Array);
   return {
-    ...{ id: executionId, operation: 'execute', sandboxId, signal },
+    ...{ id: executionId, operation: 'execute', sandboxId: sandbox?.id ?? null, signal },
+    ...(sandbox === null ? {} : { sandboxInstance: instanceOf(sandbox) }),
     ...(isCode ? { code: { language: language?.name ?? null, bytes: run.code } } : {}),
     parameters: {
       ...(isCode ? {} : { command: [...run.command] }),

@@ -2,6 +2,7 @@ import type { Denied } from '../../gate/approval/decision.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { ExecutionResult } from '../../result/result.ts';
 import type { Program } from '../../sandbox/program.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Context } from '../context.ts';
 import type { Checked } from '../inspection.ts';
 import type { Prepared } from '../job.ts';
@@ -26,10 +27,10 @@ export class ExecutionPassage {
   static async open(
     context: Context,
     prepared: Prepared,
-    sandboxId: string | null,
+    sandbox: Pick<Sandbox, 'id'> | null,
     stdin: unknown = prepared.program.stdin,
   ): Promise<ExecutionPassage> {
-    const watched = context.oversight && (await watch(context.oversight, prepared, sandboxId, stdin));
+    const watched = context.oversight && (await watch(context.oversight, prepared, sandbox, stdin));
     return new ExecutionPassage(context, prepared, watched);
   }
 
@@ -101,13 +102,13 @@ interface Watched {
 async function watch(
   oversight: Oversight,
   prepared: Prepared,
-  sandboxId: string | null,
+  sandbox: Pick<Sandbox, 'id'> | null,
   stdin: unknown,
 ): Promise<Watched> {
   // Most runs are not recorded, and a short-lived command should not load what would.
   const { describePolicy, describeResult, describeRun } = await import('./describe.ts');
   const { OutputDigests } = await import('./outputDigests.ts');
   const { look } = await import('./look.ts');
-  const passage = oversight.request(describeRun(prepared, sandboxId, stdin));
+  const passage = oversight.request(describeRun(prepared, sandbox, stdin));
   return { passage, output: new OutputDigests(), describePolicy, describeResult, look };
 }

@@ -17,6 +17,8 @@ export interface Request {
   readonly id: string;
   readonly operation: Operation;
   readonly sandboxId: string | null;
+  /** Tells it from others of this id. */
+  readonly sandboxInstance?: string;
   /** What is run or written, whole. */
   readonly code?: { readonly language: string | null; readonly bytes: Uint8Array };
   /** All else that was given, exactly; JSON. */
@@ -218,7 +220,8 @@ export class Passage {
 
   /** Resolves to why not; the decision has been recorded then. */
   async #decide({ runtime, policy = {} }: Intent): Promise<Denied | undefined> {
-    const { id, operation, sandboxId, code, parameters, unknownContent, signal } = this.#request;
+    const { id, operation, sandboxId, sandboxInstance, code, parameters, unknownContent, signal } =
+      this.#request;
     const { gate } = this.#oversight;
     if (gate === undefined) {
       this.#pending.push({
@@ -231,6 +234,7 @@ export class Passage {
     const language = code === undefined ? {} : { language: code.language };
     const proposal = {
       ...{ operation, parameters: { ...parameters, ...language, ...network }, policy, runtime, sandboxId },
+      ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
       ...(code === undefined ? {} : { code }),
       ...(unknownContent === undefined ? {} : { unknownContent }),
     };

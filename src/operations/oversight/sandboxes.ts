@@ -6,6 +6,7 @@ import type { Policy } from '../../policy/policy.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { OnDecision } from '../../sandbox/sandboxNetwork.ts';
 import type { Context } from '../context.ts';
+import { instanceOf } from './instanceOf.ts';
 import type { Seen } from './oversight.ts';
 import { eventRedactor } from './recordable.ts';
 
@@ -87,10 +88,13 @@ export async function makeRecorded(
     );
     const endRecorded = sandbox.whenEnded.then(async ({ reason, message }) => {
       await Promise.allSettled(executions);
-      await oversight.record(
-        eventRedactor(secrets)({ type: 'sandbox_ended', sandbox_id: sandbox.id, reason, message }),
-      );
-      await oversight.gate?.endSandbox(sandbox.id);
+      try {
+        await oversight.record(
+          eventRedactor(secrets)({ type: 'sandbox_ended', sandbox_id: sandbox.id, reason, message }),
+        );
+      } finally {
+        await oversight.gate?.endSandbox(sandbox.id);
+      }
     });
     // Whoever closes it is told.
     endRecorded.catch(() => {});
@@ -129,7 +133,7 @@ interface Recordable {
 /** One thing that is done in a sandbox besides running code: decided, and recorded before and after, where asked for. */
 export async function recorded<T>(
   { oversight }: Context,
-  { sandbox: { id: sandboxId, runtime, policy }, env }: Recordable,
+  { sandbox, env }: Recordable,
   operation: Operation,
   wish: () => Wish,
   action: () => Promise<T>,
@@ -137,9 +141,11 @@ export async function recorded<T>(
 ): Promise<T> {
   if (oversight === undefined) return action();
   const { describePolicy } = await import('./describe.ts');
+  const { id: sandboxId, runtime, policy } = sandbox;
   const { parameters, content, unknownContent, look } = wish();
   const passage = oversight.request({
-    ...{ id: randomUUID(), operation, sandboxId, parameters, unknownContent, secrets: Object.values(env) },
+    ...{ id: randomUUID(), operation, sandboxId, sandboxInstance: instanceOf(sandbox) },
+    ...{ parameters, unknownContent, secrets: Object.values(env) },
     ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
   });
   if (oversight.gate !== undefined && look !== undefined) passage.saw(await look());
