@@ -15,6 +15,7 @@ import type { Opened } from './execute.ts';
 import { allowedLanguage } from './languages.ts';
 import { describeNetwork } from './oversight/describe.ts';
 import { recorded } from './oversight/sandboxes.ts';
+import type { Registry } from './registries.ts';
 import { networkRecord } from './results.ts';
 
 export interface InstallOptions {
@@ -52,16 +53,14 @@ export async function installPackage(
   allowedLanguage(context, installer.language);
   const wish = checkPackage(installer, name);
   assertHasAllowlist(sandbox);
-  const { addresses, hosts, certificates } = await context.registries.find(installer.registry);
+  const registry = await context.registries.find(installer.registry);
+  const { addresses, hosts, certificates } = registry;
   const asked = options.timeout ?? TIMEOUT_SEC;
   const timeoutSec = Math.min(asked, settings.maxTimeoutSec);
   const executionId = newExecutionId();
   const allowScripts = options.allowScripts ?? false;
   const question = () => ({
-    parameters: {
-      ...{ package: wish.text, registry: installer.registry, hosts },
-      ...{ allow_scripts: allowScripts, timeout_sec: timeoutSec },
-    },
+    parameters: describeInstallation({ installer, package: wish, registry, allowScripts, timeoutSec }),
   });
   const install = () =>
     sandbox.install({
@@ -95,6 +94,33 @@ export async function installPackage(
         }
       : {}),
   };
+}
+
+interface Installation {
+  readonly installer: Installer;
+  readonly package: PackageWish;
+  readonly registry: Pick<Registry, 'addresses' | 'hosts'>;
+  readonly allowScripts: boolean;
+  readonly timeoutSec: number;
+}
+
+/** What a person is asked about. A registry that is not the one that everybody uses has its address for a name. */
+export function describeInstallation({
+  installer: { language, registry, standard },
+  package: { text },
+  registry: { addresses, hosts },
+  allowScripts,
+  timeoutSec,
+}: Installation): Readonly<Record<string, unknown>> {
+  const unusual = addresses.find((address) => withoutSlash(address) !== withoutSlash(standard.address));
+  return {
+    ...{ package: text, language, registry: unusual ?? registry, addresses, hosts },
+    ...{ allow_scripts: allowScripts, timeout_sec: timeoutSec },
+  };
+}
+
+function withoutSlash(address: string): string {
+  return address.replace(/\/$/, '');
 }
 
 function describe({ outcome, version, network }: Installed): Readonly<Record<string, unknown>> {
