@@ -23,7 +23,13 @@ export async function inspectImports(
   }
   switch (language) {
     case 'python': {
-      const { inspectPython } = await import('./python/imports.ts');
+      const [{ inspectPython }, { unusualEncoding }] = await Promise.all([
+        import('./python/imports.ts'),
+        import('./python/encoding.ts'),
+      ]);
+      const encoding = unusualEncoding(code);
+      if (encoding !== undefined)
+        return notChecked(`The code declares the encoding ${encoding.name}, in which it is another text.`);
       return inspectPython(code, blocked);
     }
     case 'javascript': {

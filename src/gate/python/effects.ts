@@ -4,6 +4,7 @@ import { type Observed, Observer } from '../observer.ts';
 import { Evaluator } from '../reading/evaluator.ts';
 import { perform } from '../reading/perform.ts';
 import { WrittenFiles } from '../writtenFiles.ts';
+import { unusualEncoding } from './encoding.ts';
 import { surelyBroken } from './errors.ts';
 import { PYTHON_KNOWLEDGE } from './knowledge.ts';
 import { canonical, globalNamed, isAmbient, memberOf } from './names.ts';
@@ -20,7 +21,12 @@ const PASSES = 2;
 export function inspectPythonEffects(code: string, files = new WrittenFiles()): Observed {
   const observer = new Observer(files);
   try {
-    observe(withPlainLineEnds(code), observer);
+    const encoding = unusualEncoding(code);
+    if (encoding !== undefined) {
+      const doer = { name: `the declared encoding ${encoding.name}`, line: encoding.line };
+      observer.hides(doer, 'makes another text of the code than the one that is shown');
+    }
+    observe(withPlainLineEnds(code.replace(/^\ufeff/, '')), observer);
   } catch (error) {
     // Nested too deeply for the stack, here as in the interpreter.
     if (!(error instanceof RangeError)) throw error;

@@ -1,6 +1,7 @@
 /** What every way of showing a question says of it. Pure. */
 import { type Question, sha256 } from '../question.ts';
 import { count, plural } from './numbers.ts';
+import { remarksOn, remarksOnEncoding } from './remarks.ts';
 import { type Piece, visibleLines } from './visible.ts';
 
 /** Neither label nor text is made visible yet. */
@@ -51,6 +52,8 @@ export interface ShownCode {
   readonly language: string | null;
   readonly lines: readonly (readonly Piece[])[];
   readonly endsWithoutLineFeed: boolean;
+  /** What eyes do not find in it, as sentences. */
+  readonly remarks: readonly string[];
   readonly size: string;
   /** Of the bytes alone, as any other tool computes it. */
   readonly sha256: string;
@@ -63,7 +66,8 @@ export function shownCode({ code }: Question): ShownCode | undefined {
   const endsWithoutLineFeed = bytes.length > 0 && bytes.at(-1) !== LINE_FEED;
   // What follows the last line feed is no line.
   if (!endsWithoutLineFeed) lines.pop();
-  return { language, lines, endsWithoutLineFeed, size: sizeOf(bytes), sha256: sha256(bytes) };
+  const remarks = [...remarksOnEncoding(bytes, language), ...remarksOn(lines)];
+  return { language, lines, endsWithoutLineFeed, remarks, size: sizeOf(bytes), sha256: sha256(bytes) };
 }
 
 const LINE_FEED = 0x0a;

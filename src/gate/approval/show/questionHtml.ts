@@ -1,7 +1,6 @@
 /** A question as HTML, for a page that brings its own styles. Pure. */
 import type { Question } from '../question.ts';
 import { factsOf, type ShownCode, shownCode, sightLines } from './facts.ts';
-import { remarksOn } from './remarks.ts';
 import { valueRows } from './values.ts';
 import { type Piece, piecesOf } from './visible.ts';
 import { wrap } from './wrap.ts';
@@ -60,7 +59,7 @@ function codeHtml(code: ShownCode | undefined): string {
   const lines = code.lines.map((pieces, i) => `<li value="${i + 1}"><pre>${lineHtml(pieces)}</pre></li>`);
   const parts = [
     `<p class="measure">${textHtml(measure)}</p>`,
-    ...remarksOn(code.lines).map((remark) => `<p class="remark">${textHtml(remark)}</p>`),
+    ...code.remarks.map((remark) => `<p class="remark">${textHtml(remark)}</p>`),
     lines.length === 0 ? '<p>(empty)</p>' : `<ol class="lines">${lines.join('\n')}</ol>`,
     code.endsWithoutLineFeed ? '<p class="remark">The last line has no line feed.</p>' : '',
     `<p class="measure">End of the code: ${textHtml(measure)}</p>`,

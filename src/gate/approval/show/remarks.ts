@@ -1,4 +1,5 @@
 /** What a person should know of a text before reading it, since eyes do not find it. Pure. */
+import { unusualEncoding } from '../../python/encoding.ts';
 import { count, plural } from './numbers.ts';
 import { asText, type Piece } from './visible.ts';
 
@@ -33,6 +34,17 @@ export function remarksOn(lines: readonly (readonly Piece[])[]): string[] {
       mixed,
       ({ word, line }) => `${shortened(word)} (line ${count(line)})`,
     ),
+  ];
+}
+
+/** A sentence on the encoding that Python is told to read it in, where that makes another text of it. */
+export function remarksOnEncoding(bytes: Uint8Array, language: string | null): string[] {
+  // A file that is written has no language: whoever reads it decides what it is.
+  if (language !== 'python' && language !== null) return [];
+  const encoding = unusualEncoding(Buffer.from(bytes).toString('utf8'));
+  if (encoding === undefined) return [];
+  return [
+    `Line ${encoding.line} declares the encoding ${encoding.name}: Python reads another text than this one.`,
   ];
 }
 

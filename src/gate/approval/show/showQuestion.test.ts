@@ -102,6 +102,14 @@ describe('a question on a terminal', () => {
     expect(textOf(questionHtml(question))).toContain('The archive is read while it is unpacked.');
   });
 
+  it('remarks on an encoding in which Python reads another text', () => {
+    const question = questionOf('# coding: utf-7\nx = 1  #+AAo-print()\n');
+    const remark = 'Line 1 declares the encoding utf-7: Python reads another text than this one.';
+    expect(showQuestion(question, { ...PLAIN, width: 100 })).toContain(`    - ${remark}`);
+    expect(textOf(questionHtml(question))).toContain(remark);
+    expect(textOf(questionHtml(questionOf('# coding: utf-8\n')))).not.toContain('declares');
+  });
+
   it('divides long lines and leaves nothing out', () => {
     const lines = showQuestion(questionOf(`${'x'.repeat(200)}\n${'語'.repeat(50)}\n`), PLAIN);
     expect(lines.filter((line) => line.includes('┃'))).toEqual([

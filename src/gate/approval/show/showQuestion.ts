@@ -7,7 +7,6 @@ import { OURS } from './characters.ts';
 import { choicesOf } from './choices.ts';
 import { factsOf, NOT_SHOWN, type ShownCode, shownCode, sightLines, sizeOf } from './facts.ts';
 import { count, plural } from './numbers.ts';
-import { remarksOn } from './remarks.ts';
 import { drawn, type Style, styleFor } from './style.ts';
 import { type ValueRow, valueRows } from './values.ts';
 import { columnsOf, type Piece, piecesOf } from './visible.ts';
@@ -70,7 +69,7 @@ function showCodeOn(page: Page, question: Question): void {
   if (code === undefined) return;
   page.heading(`Code: ${code.size}`);
   page.fact('SHA-256', code.sha256);
-  page.list(undefined, remarksOn(code.lines));
+  page.list(undefined, code.remarks);
   page.code(code);
   page.heading(`End of the code: ${code.size}`);
   page.fact('SHA-256', code.sha256);
