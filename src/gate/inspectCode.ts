@@ -2,7 +2,7 @@
 import type { LanguageName } from '../languages/language.ts';
 import type { Sight } from './effects.ts';
 import { MAX_INSPECTED_CHARACTERS } from './inspect.ts';
-import type { Observed } from './observer.ts';
+import type { Elsewhere, Observed } from './observer.ts';
 import { WrittenFiles } from './writtenFiles.ts';
 
 export interface CodeInspection {
@@ -10,6 +10,8 @@ export interface CodeInspection {
   readonly sights: readonly Sight[];
   /** Why nothing was looked at, as a sentence. */
   readonly notInspected?: string;
+  /** What it runs besides, of which it does not say the text; absent where there is none. */
+  readonly elsewhere?: readonly Elsewhere[];
 }
 
 export const MAX_SIGHTS = 100;
@@ -29,6 +31,7 @@ export async function inspectCode(code: string, language: LanguageName): Promise
   }
   const files = new WrittenFiles();
   const sights: Sight[] = [];
+  const elsewhere: Elsewhere[] = [];
   const known = new Set<string>();
   let waiting = [{ language, code, line: 0 }];
   let pieces = 0;
@@ -47,14 +50,16 @@ export async function inspectCode(code: string, language: LanguageName): Promise
         break;
       }
       const inspect = await inspectorOf(piece.language);
-      const { sights: seen, embedded } = inspect(depth === 0 ? piece.code : readable(piece), files);
+      const observed = inspect(depth === 0 ? piece.code : readable(piece), files);
+      const { sights: seen, embedded } = observed;
+      elsewhere.push(...observed.elsewhere);
       const lineOf = (line: number): number => (depth === 0 ? line : piece.line);
       for (const sight of seen) sights.push({ ...sight, line: lineOf(sight.line) });
       for (const inner of embedded) next.push({ ...inner, line: lineOf(inner.line) });
     }
     waiting = next;
   }
-  return { sights: chosen(sights) };
+  return { sights: chosen(sights), ...(elsewhere.length === 0 ? {} : { elsewhere }) };
 }
 
 const TOO_MUCH: Omit<Sight, 'line'> = {

@@ -12,10 +12,20 @@ export interface Embedded {
   readonly line: number;
 }
 
+/** A program that is run and is not there to read, in a file or in what the code is given to read itself. */
+export interface Elsewhere {
+  readonly language: LanguageName;
+  /** `STDIN` for its own standard input. */
+  readonly path: string;
+}
+
+export const STDIN = '/dev/stdin';
+
 /** What was seen in one piece of code. */
 export interface Observed {
   readonly sights: readonly Sight[];
   readonly embedded: readonly Embedded[];
+  readonly elsewhere: readonly Elsewhere[];
 }
 
 /** What does something, and where. */
@@ -26,10 +36,12 @@ export interface Doer {
 
 const MAX_SIGHTS = 2_000;
 const MAX_EMBEDDED = 500;
+const MAX_ELSEWHERE = 500;
 
 export class Observer implements Observed {
   readonly sights: Sight[] = [];
   readonly embedded: Embedded[] = [];
+  readonly elsewhere: Elsewhere[] = [];
   readonly #known = new Set<string>();
   readonly files: WrittenFiles;
   #folder: string | undefined;
@@ -50,6 +62,12 @@ export class Observer implements Observed {
     if (this.#known.has(key) || this.embedded.length >= MAX_EMBEDDED) return;
     this.#known.add(key);
     this.embedded.push({ language, code, line });
+  }
+
+  /** A program of which the code does not say the text. */
+  runsElsewhere(language: LanguageName, path: string): void {
+    const known = this.elsewhere.some((one) => one.language === language && one.path === path);
+    if (!known && this.elsewhere.length < MAX_ELSEWHERE) this.elsewhere.push({ language, path });
   }
 
   /** A text that a shell runs. */
@@ -139,6 +157,7 @@ export class Observer implements Observed {
       if (this.files.isFetched(text)) this.#runsFetched(doer);
       const written = this.files.textOf(text);
       if (written !== undefined) this.embed(language, written, doer.line);
+      else this.runsElsewhere(language, text);
     }
   }
 

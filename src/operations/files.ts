@@ -2,6 +2,7 @@
 import { digest } from '../audit/digest.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { LiveSandbox } from './liveSandbox.ts';
+import type { Seen } from './oversight/oversight.ts';
 import type { Operate } from './oversight/sandboxes.ts';
 
 type Files = Pick<
@@ -68,7 +69,7 @@ export function files(sandbox: Sandbox, operate: Operate): Files {
     upload: (path, archive, options) =>
       operate(
         'write_file',
-        () => ({ parameters: { path, as: 'tar' }, unknownContent: UNREAD_ARCHIVE }),
+        () => ({ parameters: { path, as: 'tar' }, unknownContent: UNREAD_ARCHIVE, look: unread }),
         () => sandbox.upload(path, archive, options),
         carried,
       ),
@@ -78,6 +79,7 @@ export function files(sandbox: Sandbox, operate: Operate): Files {
         () => ({
           parameters: { path: path ?? '.', host_path: hostPath },
           unknownContent: UNREAD_HOST_FILES,
+          look: unread,
         }),
         () => sandbox.uploadFrom(hostPath, path, options),
         carried,
@@ -87,6 +89,11 @@ export function files(sandbox: Sandbox, operate: Operate): Files {
 
 const UNREAD_ARCHIVE = 'The archive is read while it is unpacked.';
 const UNREAD_HOST_FILES = 'What is there on this host is read while it is carried in.';
+
+/** It counts as code that cannot be looked at. */
+async function unread(): Promise<Seen> {
+  return { sights: [], notInspected: 'The content of an archive is not looked at.' };
+}
 
 function carried({
   files,

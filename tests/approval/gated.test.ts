@@ -29,10 +29,13 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A gate whose person answers as the function says, and the questions that were asked. */
-function asking(answer: (question: Question) => Answer | Promise<Answer>) {
+function asking(
+  answer: (question: Question) => Answer | Promise<Answer>,
+  preset: Parameters<typeof presetRules>[0] = 'strict',
+) {
   const questions: Question[] = [];
   const gate = new Gate({
-    rules: presetRules('strict'),
+    rules: presetRules(preset),
     approvers: [
       {
         name: 'test',
@@ -326,6 +329,28 @@ it('asks about what is dangerous with what was seen of it', async () => {
   expect(questions.map(({ risk }) => risk.level)).toEqual(['CRITICAL', 'CRITICAL']);
   expect(questions[0]?.sights).toContainEqual(expect.objectContaining({ effect: 'deletes_files', line: 2 }));
   expect(questions[1]?.sights).toContainEqual(expect.objectContaining({ effect: 'downloads_and_runs' }));
+});
+
+it('asks about dangerous code on whatever way it comes', async () => {
+  const { gate, questions } = asking(() => NO, 'ask-on-danger');
+  const evil = 'import shutil; shutil.rmtree("/x")';
+  await using sandbox = await createSandbox({ configFile, gate });
+  expect(await sandbox.execute('print(1)', { files: { 'f.py': 'x = 1' } })).toMatchObject({ ok: true });
+  expect(await sandbox.exec(['cat'], { stdin: evil })).toMatchObject({ ok: true });
+  expect(questions).toEqual([]);
+  const ways: Promise<unknown>[] = [
+    sandbox.execute('import helper', { files: { 'helper.py': evil } }),
+    sandbox.exec(['python3', '-'], { stdin: evil }),
+    sandbox.exec(['python3'], { args: ['-c', evil] }),
+    sandbox.exec(['python3'], { stdin: Readable.from([evil]) }),
+    sandbox.start(['python3', '-'], { stdin: Buffer.from(evil) }),
+    sandbox.start(['python3', '-i'], { stdin: 'stream' }),
+    sandbox.upload('.', Readable.from([Buffer.alloc(1024)])),
+    sandbox.uploadFrom(configFile, 'settings'),
+  ];
+  await Promise.allSettled(ways);
+  expect(questions.map(({ risk }) => risk.level)).toEqual(ways.map(() => 'CRITICAL'));
+  expect((await sandbox.listFiles()).files.map(({ name }) => name)).toEqual(['f.py', 'main.py']);
 });
 
 it('denies at once where there is nobody to ask, and says what would allow it', async () => {

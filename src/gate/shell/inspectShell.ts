@@ -13,10 +13,12 @@ import {
   type Redirect,
   type SyntaxNode,
 } from 'unbash';
+import type { LanguageName } from '../../languages/language.ts';
 import type { Effect } from '../effects.ts';
-import { type Observed, Observer } from '../observer.ts';
+import { type Observed, Observer, STDIN } from '../observer.ts';
 import { namesCredentials, writingTo } from '../places.ts';
 import { UNKNOWN } from '../reading/values.ts';
+import { table } from '../table.ts';
 import { WrittenFiles } from '../writtenFiles.ts';
 import { callsItselfTwice, isEndlessBomb } from './bombs.ts';
 import {
@@ -64,6 +66,8 @@ interface Work {
 
 /** What flows into a command from the one before it in a pipe, or from a here-document. */
 interface Input {
+  /** It may be what the script itself is given to read. */
+  readonly isOwn: boolean;
   readonly isFetched: boolean;
   readonly isDecoded: boolean;
   /** What a shell says that takes its commands from somebody. */
@@ -72,7 +76,8 @@ interface Input {
   readonly text: string | undefined;
 }
 
-const NOTHING: Input = { isFetched: false, isDecoded: false, isShell: false, text: undefined };
+const NOTHING: Input = { isOwn: false, isFetched: false, isDecoded: false, isShell: false, text: undefined };
+const OWN: Input = { ...NOTHING, isOwn: true };
 
 class Inspector {
   readonly #observer: Observer;
@@ -99,7 +104,7 @@ class Inspector {
     if (!this.#mayGoOn(node.pos)) return;
     switch (node.type) {
       case 'Command':
-        this.#command(node, NOTHING, depth);
+        this.#command(node, OWN, depth);
         return;
       case 'Pipeline':
         this.#pipeline(node, depth);
@@ -133,7 +138,7 @@ class Inspector {
   }
 
   #pipeline(pipeline: Pipeline, depth: number): void {
-    let input = NOTHING;
+    let input = OWN;
     for (const command of pipeline.commands) {
       if (command.type === 'Command') input = this.#command(command, input, depth);
       else {
@@ -210,7 +215,10 @@ class Inspector {
     if (wrapped !== undefined && wrapped.length > 0) return this.#argv(wrapped, input, pos, depth);
     if (name === 'eval' || name === 'trap')
       this.#evaluated(name, name === 'eval' ? args.join(' ') : (args[0] ?? ''), pos, depth);
-    if (name === 'source' || name === '.') this.#file(name, args[0] ?? '', pos, depth);
+    if (name === 'source' || name === '.') {
+      if (isStdin(args[0]) && input.isOwn) this.#observer.runsElsewhere('shell', STDIN);
+      this.#file(name, args[0] ?? '', pos, depth);
+    }
     if (SHELLS.has(name)) this.#shell(name, args, input, pos, depth);
     const options = INTERPRETERS.get(name);
     if (options !== undefined) this.#interpreter(name, args, options, input, pos);
@@ -219,6 +227,7 @@ class Inspector {
     }
     const printed = printedBy(name, args, input.text);
     return {
+      isOwn: input.isOwn && printed === undefined,
       isFetched: input.isFetched || fetches(name) || connectsTo(name),
       isShell: input.isShell || (SHELLS.has(name) && args.every((arg) => arg.startsWith('-'))),
       isDecoded: input.isDecoded || decodes(name, args) || printed?.isDisguised === true,
@@ -233,11 +242,13 @@ class Inspector {
       this.#evaluated(name, text, pos, depth);
       return;
     }
-    const file = args.find((arg) => !arg.startsWith('-') || arg === '-');
-    if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
+    const file = scriptOf(name, args);
+    const isFed = isStdin(file) || optionsBefore(file, args).some((arg) => /^-[a-z]*s[a-z]*$/.test(arg));
+    if (file !== undefined && !isFed) {
       this.#file(name, file, pos, depth);
       return;
     }
+    if (input.isOwn) this.#observer.runsElsewhere('shell', STDIN);
     if (input.isFetched) this.#downloaded(name, pos);
     else if (input.isDecoded) {
       this.#see('hides_what_it_does', name, pos, 'runs what is written in a form that nobody can read', true);
@@ -254,8 +265,14 @@ class Inspector {
   ): void {
     const at = args.findIndex((arg) => options.includes(arg));
     const text = at < 0 ? undefined : args[at + 1];
-    const isFed = args.every((arg) => arg.startsWith('-')) && at < 0;
-    const file = at < 0 ? args.find((arg) => !arg.startsWith('-')) : undefined;
+    const file = at < 0 ? scriptOf(name, args) : undefined;
+    const isFed = at < 0 && (file === undefined || isStdin(file));
+    const language = LANGUAGE_OF[name];
+    const goesOn = optionsBefore(file, args).some((arg) =>
+      /^(--interactive|-[a-zA-Z]*i[a-zA-Z]*)$/.test(arg),
+    );
+    if (language !== undefined && input.isOwn && (isFed || goesOn))
+      this.#observer.runsElsewhere(language, STDIN);
     if (file !== undefined && (this.#observer.files.isFetched(file) || file.includes(FETCHED)))
       this.#downloaded(name, pos);
     if (isFed && input.isFetched) this.#downloaded(name, pos);
@@ -263,10 +280,9 @@ class Inspector {
       this.#see('hides_what_it_does', name, pos, 'runs what is written in a form that nobody can read', true);
     }
     const code = text ?? (isFed ? input.text : this.#observer.files.textOf(file ?? ''));
+    if (code === undefined && language !== undefined && file !== undefined && !isFed)
+      this.#observer.runsElsewhere(language, file);
     if (code === undefined) return;
-    const language = (
-      { python: 'python', node: 'javascript', deno: 'javascript', bun: 'javascript' } as const
-    )[name];
     if (language !== undefined) this.#observer.embed(language, code, this.#lineOf(pos));
     else this.#see('evaluates_text', name, pos, 'runs a program in a language that is not looked at', false);
     if (text?.includes(FETCHED)) this.#downloaded(name, pos);
@@ -297,6 +313,7 @@ class Inspector {
     else if (this.#observer.files.isFetched(file)) this.#downloaded(name, pos);
     const written = this.#observer.files.textOf(file);
     if (written !== undefined) this.#evaluated(name, written, pos, depth);
+    else if (!file.includes(UNKNOWN)) this.#observer.runsElsewhere('shell', file);
   }
 
   #downloaded(name: string, pos: number): void {
@@ -404,6 +421,43 @@ class Inspector {
     }
     return Math.max(low, 1);
   }
+}
+
+const LANGUAGE_OF = table<LanguageName>({
+  python: 'python',
+  node: 'javascript',
+  deno: 'javascript',
+  bun: 'javascript',
+});
+
+/** Options of shells and interpreters whose value is the next word. */
+const WITH_VALUE = table<RegExp>({
+  python: /^(-[a-zA-Z]*[WX]|--check-hash-based-pycs)$/,
+  node: /^(-r|-C|--require|--import|--loader|--experimental-loader|--conditions|--env-file)$/,
+  bun: /^(-r|--preload)$/,
+  perl: /^-[IMm]$/,
+  ruby: /^-[Ir]$/,
+});
+const SHELL_WITH_VALUE = /^([-+][a-zA-Z]*[oO]|--rcfile|--init-file)$/;
+
+/** The file that is run, behind the options. */
+function scriptOf(name: string, args: readonly string[]): string | undefined {
+  const withValue = SHELLS.has(name) ? SHELL_WITH_VALUE : WITH_VALUE[name];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? '';
+    if (arg === '--') return args[i + 1];
+    if (withValue?.test(arg)) i++;
+    else if (!(arg.startsWith('-') && arg !== '-') && !(name === 'deno' && arg === 'run')) return arg;
+  }
+  return undefined;
+}
+
+function optionsBefore(file: string | undefined, args: readonly string[]): readonly string[] {
+  return file === undefined ? args : args.slice(0, args.indexOf(file));
+}
+
+function isStdin(path: string | undefined): boolean {
+  return path === '-' || /^\/(dev\/(stdin|fd\/0)|proc\/self\/fd\/0)$/.test(path ?? '');
 }
 
 /** Stand for what was fetched, or cannot be read, in a text that is made of it; no script can write them. */

@@ -44,10 +44,11 @@ export class ExecutionPassage {
   /** What the check of imports says; what the code seems to do is looked at where somebody is asked. */
   async inspected({ findings, blocked, message, notChecked }: Checked): Promise<void> {
     if (this.#watched === undefined) return;
-    const { passage, look } = this.#watched;
+    const { passage, stdin, lookAtProgram } = this.#watched;
     passage.found(findings);
     if (blocked) this.#blocked = message || notChecked || 'It was not looked at.';
-    else if (this.#context.oversight?.gate !== undefined) passage.saw(await look(this.#prepared.program.run));
+    else if (this.#context.oversight?.gate !== undefined)
+      passage.saw(await lookAtProgram(this.#prepared.program, stdin));
   }
 
   /** Resolves once it may begin, or to why it must not. Rejects with `AUDIT_UNAVAILABLE`. */
@@ -96,7 +97,8 @@ interface Watched {
   readonly output: OutputDigests;
   readonly describePolicy: (policy: Policy) => Readonly<Record<string, unknown>>;
   readonly describeResult: typeof import('./describe.ts').describeResult;
-  readonly look: typeof import('./look.ts').look;
+  readonly stdin: unknown;
+  readonly lookAtProgram: typeof import('./look.ts').lookAtProgram;
 }
 
 async function watch(
@@ -108,7 +110,8 @@ async function watch(
   // Most runs are not recorded, and a short-lived command should not load what would.
   const { describePolicy, describeResult, describeRun } = await import('./describe.ts');
   const { OutputDigests } = await import('./outputDigests.ts');
-  const { look } = await import('./look.ts');
+  const { lookAtProgram } = await import('./look.ts');
   const passage = oversight.request(describeRun(prepared, sandbox, stdin));
-  return { passage, output: new OutputDigests(), describePolicy, describeResult, look };
+  const output = new OutputDigests();
+  return { passage, output, describePolicy, describeResult, stdin, lookAtProgram };
 }
