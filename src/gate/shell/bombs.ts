@@ -21,13 +21,21 @@ const WAITS: ReadonlySet<string> = new Set([
   'inotifywait',
 ]);
 
-/** `f() { f | f & }` */
+/** `f() { f | f & }`: what calls itself one after the other comes to an end, as a walk through folders does. */
 export function callsItselfTwice(name: string, body: SyntaxNode): boolean {
-  let calls = 0;
-  const count = (node: SyntaxNode): void => {
-    if (node.type === 'Command' && node.name?.value === name) calls++;
-    forEachChild(node, count);
+  let [calls, inBackground, isPiped] = [0, 0, false];
+  const count = (node: SyntaxNode, isBehind: boolean): void => {
+    if (isCallOf(name, node)) {
+      calls++;
+      if (isBehind) inBackground++;
+    }
+    if (node.type === 'Pipeline') isPiped ||= node.commands.filter((one) => isCallOf(name, one)).length >= 2;
+    const isBackground = isBehind || (node.type === 'Statement' && node.background === true);
+    forEachChild(node, (child) => count(child, isBackground));
   };
-  forEachChild(body, count);
-  return calls >= 2;
+  forEachChild(body, (child) => count(child, false));
+  return isPiped || (calls >= 2 && inBackground >= 1);
 }
+
+const isCallOf = (name: string, node: SyntaxNode): boolean =>
+  node.type === 'Command' && node.name?.value === name;

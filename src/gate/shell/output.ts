@@ -1,6 +1,7 @@
 /** What a command's output is, for code that starts it and reads it. */
 import { elementsOf, type Origin, textsOf, type Value } from '../reading/values.ts';
-import { fetches, plainName } from './commands.ts';
+import { fetches } from './commands.ts';
+import { plainName } from './invocations.ts';
 
 /** `fetched` where the command fetches, `read` otherwise: what programs of this machine say is like a file. */
 export function originOfOutput(command: Value | undefined): Origin {

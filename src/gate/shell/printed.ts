@@ -1,7 +1,9 @@
 /** What commands print, where their arguments and what they are fed say it. */
+
+import { namesCredentials, namesEnvironmentFile } from '../places.ts';
 import { fromBase64, fromHex, fromUtf8, reversed } from '../reading/decoding.ts';
 import { UNKNOWN } from '../reading/values.ts';
-import { decodes } from './commands.ts';
+import { decodes, placesOfFind } from './commands.ts';
 
 export interface Printed {
   readonly text: string;
@@ -20,10 +22,23 @@ export function printedBy(
       return echoed(args);
     case 'printf':
       return formatted(args);
-    case 'find': {
-      const where = args.find((arg) => !arg.startsWith('-'));
-      return where === undefined ? undefined : plain(where);
+    case 'find':
+      return plain(`${foundBy(args).join('\n')}\n`);
+    case 'ls': {
+      const paths = args.filter((arg) => !arg.startsWith('-'));
+      const isAsNamed = args.some((arg) => /^-[a-zA-Z]*d/.test(arg));
+      return isAsNamed && paths.length > 0 ? plain(`${paths.join('\n')}\n`) : undefined;
     }
+    case 'command':
+    case 'which':
+      return plain(`${args.at(-1) ?? ''}\n`);
+    case 'head':
+    case 'tail':
+    case 'sort':
+    case 'uniq':
+      return fed === undefined ? undefined : plain(fed);
+    case 'grep':
+      return fed === undefined || args.some((arg) => /^-[a-zA-Z]*[vcoql]/.test(arg)) ? undefined : plain(fed);
     case 'cat':
       return args.every((arg) => arg.startsWith('-')) && fed !== undefined ? plain(fed) : undefined;
     case 'tee':
@@ -34,6 +49,16 @@ export function printedBy(
       return decoded === undefined || decoded === null ? undefined : plain(decoded);
     }
   }
+}
+
+/** The places in which `find` looks, with the file that it looks for where its name tells something. */
+export function foundBy(args: readonly string[]): readonly string[] {
+  const places = placesOfFind(args);
+  const where = places.length === 0 ? ['.'] : places;
+  const name = args.find(
+    (arg, i) => args[i - 1] === '-name' && (namesCredentials(arg) || namesEnvironmentFile(arg)),
+  );
+  return name === undefined ? where : where.map((place) => `${place}/${name}`);
 }
 
 const plain = (text: string): Printed => ({ text, isDisguised: false });
@@ -70,11 +95,16 @@ function echoed(args: readonly string[]): Printed {
 
 function formatted([format = '', ...values]: readonly string[]): Printed {
   const { text, isDisguised } = unescaped(format);
-  let next = 0;
   const isEscaped = format.includes('%b');
-  const filled = text.replaceAll(/%[sbd]/g, () => values[next++] ?? '');
+  const isRepeated = /%[sbdq]/.test(text);
+  let [next, filled] = [0, ''];
+  // The format is used again until no value is left.
+  do filled += text.replaceAll(/%[sbdq]|%%/g, (one) => (one === '%%' ? '%' : (values[next++] ?? '')));
+  while (isRepeated && next < values.length && filled.length < MAX_FILLED);
   return isEscaped ? unescaped(filled) : { text: filled, isDisguised };
 }
+
+const MAX_FILLED = 64 * 1024;
 
 const ESCAPE = /\\(?:x([\da-fA-F]{1,2})|0?([0-7]{2,3})|([ntr\\]))/g;
 const CONTROLS: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '\\': '\\' };
@@ -97,10 +127,11 @@ function translated(args: readonly string[], text: string): string | undefined {
   if (from === undefined || options.some((option) => option !== '-d')) return undefined;
   if (options.length > 0) return [...text].filter((one) => !from.includes(one)).join('');
   if (to === undefined || to.length === 0) return undefined;
+  const places = new Map(from.map((one, i) => [one, i]));
   return [...text]
     .map((one) => {
-      const at = from.lastIndexOf(one);
-      return at < 0 ? one : (to[Math.min(at, to.length - 1)] ?? one);
+      const at = places.get(one);
+      return at === undefined ? one : (to[Math.min(at, to.length - 1)] ?? one);
     })
     .join('');
 }

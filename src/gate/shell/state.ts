@@ -10,6 +10,7 @@ const POSITIONS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 export class ShellState implements Reading {
   readonly variables = new Map<string, string>();
   readonly lists = new Map<string, readonly string[]>();
+  readonly references = new Map<string, string>();
   readonly functions = new Map<string, SyntaxNode>();
   readonly printed: Reading['printed'];
   #folder: string | undefined;
@@ -20,12 +21,41 @@ export class ShellState implements Reading {
 
   /** How much there is to copy. */
   get size(): number {
-    return this.variables.size + this.lists.size;
+    return this.variables.size + this.lists.size + this.functions.size + this.references.size;
   }
 
-  copyFrom({ variables, lists }: ShellState): void {
+  copyFrom({ variables, lists, references, functions }: ShellState): void {
     for (const [name, value] of variables) this.variables.set(name, value);
     for (const [name, value] of lists) this.lists.set(name, value);
+    for (const [name, target] of references) this.references.set(name, target);
+    for (const [name, body] of functions) this.functions.set(name, body);
+  }
+
+  /** Does something with other arguments, and has the former ones again behind it. */
+  giving<Result>(args: readonly string[], self: string | undefined, action: () => Result): Result {
+    const [before, own] = [this.lists.get('@') ?? [], this.variables.get('0')];
+    this.give(args);
+    if (self !== undefined) this.variables.set('0', self);
+    const result = action();
+    this.give(before);
+    if (own === undefined) this.variables.delete('0');
+    else this.variables.set('0', own);
+    return result;
+  }
+
+  /** The variables that `read` fills, the last one with all that is left. */
+  fill(names: readonly string[], text: string): void {
+    const line = text.split('\n', 1)[0]?.trim() ?? '';
+    const words = line.split(/[ \t]+/);
+    for (const [i, name] of names.entries()) {
+      const isLast = i === names.length - 1;
+      this.variables.set(name, isLast ? words.slice(i).join(' ') : (words[i] ?? ''));
+    }
+  }
+
+  list(name: string, values: readonly string[]): void {
+    this.lists.set(name, values.slice(0, MAX_LIST));
+    this.variables.set(name, values[0] ?? '');
   }
 
   assign({ name, value, append }: Assignment): void {
@@ -38,6 +68,11 @@ export class ShellState implements Reading {
     const all = [...(append ? (this.lists.get(name) ?? []) : []), ...words].slice(0, MAX_LIST);
     this.lists.set(name, all);
     this.variables.set(name, all[0] ?? '');
+  }
+
+  /** `declare -n name=target` */
+  refer({ name, value }: Assignment): void {
+    if (value.type === 'Word') this.references.set(name, textOf(value, this));
   }
 
   /** `$1`, `$2`, … and `$@` */
@@ -57,6 +92,12 @@ export class ShellState implements Reading {
       this.#folder = this.#folder === undefined || target === '-' ? undefined : `${this.#folder}/${target}`;
   }
 
+  /** A path as seen from anywhere, where that can be told. */
+  absolute(path: string): string | undefined {
+    if (this.#folder === undefined || /^[/~]/.test(path)) return undefined;
+    return `${this.#folder.slice(0, MAX_FOLDER)}/${path.replace(/^(\.\/)+/, '')}`;
+  }
+
   /** The arguments as seen from the folder that the script went to, where everything below is somebody's. */
   placed(name: string, args: readonly string[]): readonly string[] {
     const folder = this.#folder?.slice(0, MAX_FOLDER);
@@ -69,4 +110,6 @@ export class ShellState implements Reading {
 }
 
 const MAX_FOLDER = 1024;
-const IN_FOLDER: ReadonlySet<string> = new Set(['rm', 'find', 'chmod', 'chown', 'shred', 'mv']);
+const IN_FOLDER: ReadonlySet<string> = new Set([
+  ...['rm', 'find', 'chmod', 'chown', 'shred', 'mv', 'unlink', 'rmdir', 'truncate'],
+]);

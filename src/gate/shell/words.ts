@@ -16,12 +16,16 @@ export interface Reading {
   readonly variables: Variables;
   /** Lists, by their names; `@` is what the script is given. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
+  /** Names that stand for others: `declare -n`. */
+  readonly references: Variables;
   readonly printed: Printed;
 }
 
 /** Of what a word becomes: variables made of variables grow without end. */
 const MAX_CHARACTERS = 64 * 1024;
 const MAX_WORDS = 1_000;
+/** Of a value of which a part is taken or changed. */
+const MAX_CHANGED = 4_096;
 
 /** The words that one becomes: an expansion without quotes is split. Parts that are not known hold {@link UNKNOWN}. */
 export function expand(word: Word, reading: Reading): string[] {
@@ -110,8 +114,8 @@ function valueOfPart(part: WordPart, reading: Reading): string {
   }
 }
 
-function ofVariable(name: string, { variables, lists }: Reading): string {
-  const known = variables.get(name);
+function ofVariable(name: string, { variables, lists, references }: Reading): string {
+  const known = variables.get(references.get(name) ?? name);
   if (known !== undefined) return known;
   if (name === 'IFS') return ' ';
   if (name === 'HOME') return '~';
@@ -121,8 +125,10 @@ function ofVariable(name: string, { variables, lists }: Reading): string {
 
 function ofParameter(part: Extract<WordPart, { type: 'ParameterExpansion' }>, reading: Reading): string {
   const { parameter, prefix, index, operation } = part;
-  if (prefix !== undefined || index !== undefined) return UNKNOWN;
-  const value = ofVariable(parameter, reading);
+  if (prefix === '#') return UNKNOWN;
+  const named =
+    index === undefined ? ofVariable(parameter, reading) : ofIndex(parameter, index.value, reading);
+  const value = prefix === '!' ? ofVariable(named, reading) : named;
   if (operation === undefined) return value;
   if (operation.type === 'Default' && operation.operator.endsWith('-')) {
     return value === UNKNOWN ? textOf(operation.operand, reading) : value;
@@ -135,6 +141,15 @@ function ofParameter(part: Extract<WordPart, { type: 'ParameterExpansion' }>, re
       ? value.slice(offset, offset + length)
       : UNKNOWN;
   }
+  if (value.length > MAX_CHANGED) return UNKNOWN;
+  if (operation.type === 'Remove')
+    return withoutEnd(value, operation.operator, textOf(operation.operand, reading));
+  if (operation.type === 'CaseModification' && operation.operand === undefined) {
+    const count = operation.operator.length === 1 ? 1 : value.length;
+    const start = value.slice(0, count);
+    const changed = operation.operator.startsWith(',') ? start.toLowerCase() : start.toUpperCase();
+    return `${changed}${value.slice(count)}`;
+  }
   if (operation.type === 'Replace' && /^[\w./-]*$/.test(operation.pattern.value)) {
     const replacement = textOf(operation.replacement, reading);
     return operation.operator === '//'
@@ -142,6 +157,17 @@ function ofParameter(part: Extract<WordPart, { type: 'ParameterExpansion' }>, re
       : value.replace(operation.pattern.value, replacement);
   }
   return UNKNOWN;
+}
+
+function ofIndex(name: string, index: string, { lists }: Reading): string {
+  return (/^\d+$/.test(index) ? lists.get(name)?.[Number(index)] : undefined) ?? UNKNOWN;
+}
+
+/** `${x#start}` and `${x%end}`, as long as these are texts and no patterns. */
+function withoutEnd(value: string, operator: string, end: string): string {
+  if (end === '' || /[*?[\\\0]/.test(end)) return UNKNOWN;
+  if (operator.startsWith('#')) return value.startsWith(end) ? value.slice(end.length) : value;
+  return value.endsWith(end) ? value.slice(0, -end.length) : value;
 }
 
 /** `{a,b}` without others in it; everything else stays as it is. */
