@@ -3,8 +3,8 @@ import type { Observer } from '../observer.ts';
 import * as decoding from '../reading/decoding.ts';
 import type { Call } from '../reading/language.ts';
 import type { Action, Knowledge } from '../reading/perform.ts';
-import { concatenated, mapTexts, NOTHING, type Value } from '../reading/values.ts';
-import { FETCHES } from './names.ts';
+import { concatenated, mapTexts, NOTHING, UNKNOWN, type Value } from '../reading/values.ts';
+import { FETCHES, OF_AN_OBJECT } from './names.ts';
 import { IMPORTERS } from './results.ts';
 
 export const JAVASCRIPT_KNOWLEDGE: Knowledge = {
@@ -14,9 +14,10 @@ export const JAVASCRIPT_KNOWLEDGE: Knowledge = {
   },
   shown: (name) => name.replaceAll('()', ''),
   isNotable: (name) =>
-    /^(eval|Function|require|process\.(binding|dlopen|kill|getBuiltinModule)|child_process\.|fs\.(rm|unlink|write|chmod)|vm\.|module\.)/.test(
+    /^(eval|Function(?!\(\))|require|process\.(binding|dlopen|kill|getBuiltinModule)|child_process\.|fs\.(rm|unlink|write|chmod)|vm\.|module\.)/.test(
       name,
     ),
+  isEvaluating: (name) => /^(eval|Function|vm\.(runIn\w+|Script|SourceTextModule))$/.test(name),
 };
 
 type Doer = Parameters<Observer['deletes']>[0];
@@ -58,10 +59,20 @@ const forks = doing((observer, doer, { args: [file = NOTHING], loop }) => {
 });
 
 /** The last argument is the code; those before it are names of parameters. */
-const makesFunction = doing((observer, doer, { args }) => {
+const makesFunction = doing((observer, doer, { args, callee }) => {
   const body = args.at(-1);
+  // Any object has a constructor, and few of them make functions.
+  const isVague = callee.names.has(OF_AN_OBJECT);
+  if (
+    isVague &&
+    (body?.texts.every((text) => text.includes(UNKNOWN)) ?? true) &&
+    !HIDDEN.some((origin) => body?.origins.has(origin))
+  )
+    return;
   if (body !== undefined) observer.evaluates(doer, 'javascript', inFunction(body));
 });
+
+const HIDDEN = ['assembled', 'decoded', 'fetched', 'asked'] as const;
 
 /** A body may return, which a script may not. */
 function inFunction(body: Value): Value {

@@ -13,6 +13,8 @@ const SAME_AS = table<string>({
   'require.main': 'module',
   'process.mainModule': 'module',
   'module.constructor': 'module',
+  'module.prototype': 'module',
+  'module.__proto__': 'module',
   'Reflect.construct': 'Reflect.apply',
 });
 
@@ -52,11 +54,17 @@ export function isAmbient(name: string): boolean {
   return name === 'require' || name === 'module' || name === 'process';
 }
 
+/** The constructor of what may be a function or any other object. */
+export const OF_AN_OBJECT = 'object.constructor';
+
 export function memberOf(object: Value, property: string): Value | undefined {
   if (property === 'constructor') {
+    if (object.names.has('module')) return named(['module']);
     const isFunction =
-      object.functions.length > 0 || object.names.has('constructor') || object.names.size > 0;
-    return named(isFunction && !object.names.has('module') ? ['Function', 'constructor'] : ['constructor']);
+      object.functions.length > 0 ||
+      [...object.names].some((name) => /^(constructor$|Function\b)/.test(name));
+    if (isFunction) return named(['Function', 'constructor']);
+    return named(object.names.size > 0 ? ['Function', 'constructor', OF_AN_OBJECT] : ['constructor']);
   }
   if (property === 'length') {
     const length = object.items?.length ?? object.texts[0]?.length;

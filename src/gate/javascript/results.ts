@@ -93,6 +93,8 @@ const RESULTS = table<Result>({
   'util.promisify': same,
   'Promise.resolve': same,
   'Object.freeze': same,
+  'Object.getPrototypeOf': ({ args: [value = NOTHING] }) =>
+    value.functions.length > 0 ? named(['Function.prototype']) : undefined,
   'Object.values': ({ args: [value = NOTHING] }) => ofItems([...(value.entries?.values() ?? [])]),
   'Object.assign': ({ args }) =>
     withOrigins(ofEntries(new Map(args.flatMap(({ entries }) => [...(entries ?? [])]))), handedOn(args)),

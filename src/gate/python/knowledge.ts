@@ -42,6 +42,7 @@ export const PYTHON_KNOWLEDGE: Knowledge = {
     /^(builtins\.(eval|exec|compile|__import__)|(os|subprocess|pty|socket|shutil)\.\w+|ctypes\..*)$/.test(
       name,
     ),
+  isEvaluating: (name) => /^builtins\.(eval|exec|compile)$/.test(name),
 };
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([

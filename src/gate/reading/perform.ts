@@ -12,10 +12,15 @@ export interface Knowledge {
   readonly shown: (name: string) => string;
   /** Of which hiding the name hides what is done. */
   readonly isNotable: (name: string) => boolean;
+  /** Which runs a text as code. */
+  readonly isEvaluating: (name: string) => boolean;
 }
 
 const HIDING = ['assembled', 'decoded', 'fetched', 'asked'] as const;
 const MAX_TARGETS = 64;
+/** What only asks of which kind something is: `expect(x).toBeInstanceOf(Function)`. */
+const COMPARES =
+  /^(to(Be|Equal|StrictEqual|Have)\w*|instanceof|instanceOf|any|an?|(not)?([sS]trict|[dD]eep)*[eE]qual)$/;
 
 export function perform(call: Call, knowledge: Knowledge, observer: Observer): void {
   act(call, knowledge, observer);
@@ -45,24 +50,32 @@ function grows({ method = '', receiver, loop, line }: Call, observer: Observer):
 }
 
 /** The calls that a function makes which is given another one, with all that it may call it with. */
-function indirectCalls(call: Call, { actionOf }: Knowledge): Call[] {
+function indirectCalls(call: Call, { actionOf, isEvaluating }: Knowledge): Call[] {
   const given = [...call.args, ...call.keywords.values()];
   return given.flatMap((value): Call[] => {
     const callee = value.bound?.callee ?? value;
     const isKnown = [...callee.names].some((name) => actionOf(name) !== undefined);
     if (!isKnown) return [];
     const bound = value.bound?.args ?? [];
+    // What runs texts as code mostly stands here as a type, or beside things that are no texts.
+    const needsText = bound.length === 0 && [...callee.names].some(isEvaluating);
+    if (needsText && COMPARES.test(call.method ?? '')) return [];
     const others = given.filter((other) => other !== value);
     const origins = call.receiver?.origins ?? [];
     const lists: (readonly Value[])[] = [
-      others,
+      ...(needsText ? [] : [others]),
       ...others.flatMap(({ items }) => (items === undefined ? [] : [items, ...items.map((item) => [item])])),
       ...others.map((other) => [other]),
       ...(call.receiver?.items ?? []).map((item) => [item]),
       ...(call.receiver === undefined ? [] : [[withOrigins(call.receiver, origins)]]),
     ];
     return lists
+      .filter((args) => !needsText || args.some(mayBeCode))
       .slice(0, MAX_TARGETS)
       .map((args) => ({ ...withoutReceiver(call), callee, args: [...bound, ...args], keywords: new Map() }));
   });
+}
+
+function mayBeCode({ texts, origins }: Value): boolean {
+  return texts.length > 0 || origins.has('fetched') || origins.has('decoded') || origins.has('asked');
 }
