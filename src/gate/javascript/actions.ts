@@ -17,6 +17,7 @@ export const JAVASCRIPT_KNOWLEDGE: Knowledge = {
     /^(eval|Function(?!\(\))|require|process\.(binding|dlopen|kill|getBuiltinModule)|child_process\.|fs\.(rm|unlink|write|chmod)|vm\.|module\.)/.test(
       name,
     ),
+  isLooking: (name) => name.startsWith('console.'),
   isEvaluating: (name) => /^(eval|Function|vm\.(runIn\w+|Script|SourceTextModule))$/.test(name),
 };
 
@@ -32,7 +33,7 @@ const shell = doing((observer, doer, { args: [command = NOTHING, options] }) =>
 );
 
 /** `spawn(file, args, { shell })` */
-const program = doing((observer, doer, { args: [file = NOTHING, ...rest], loop }) => {
+const program = doing((observer, doer, { args: [file = NOTHING, ...rest], loop, isGuarded }) => {
   const list = rest.find(({ items }) => items !== undefined)?.items ?? [];
   const options = rest.find(({ entries }) => entries !== undefined)?.entries;
   const folder = options?.get('cwd');
@@ -47,14 +48,14 @@ const program = doing((observer, doer, { args: [file = NOTHING, ...rest], loop }
   const streams = options?.get('stdio')?.items ?? [];
   if (streams.some(isConnection)) handsToOthers(observer, doer);
   const isOwn = [...list, file].some(({ names }) => names.has('__filename'));
-  if (isOwn || (loop?.isEndless && !loop.hasExit))
+  if ((isOwn && !isGuarded) || (loop?.isEndless && !loop.hasExit))
     observer.see('exhausts_resources', doer, 'starts programs without end', true);
 });
 
-const forks = doing((observer, doer, { args: [file = NOTHING], loop }) => {
+const forks = doing((observer, doer, { args: [file = NOTHING], loop, isGuarded }) => {
   observer.see('starts_programs', doer, 'starts another process', false);
   observer.runsFile(doer, 'javascript', file);
-  if (file.names.has('__filename') || (loop?.isEndless && !loop.hasExit))
+  if ((file.names.has('__filename') && !isGuarded) || (loop?.isEndless && !loop.hasExit))
     observer.see('exhausts_resources', doer, 'starts processes without end', true);
 });
 
@@ -112,7 +113,9 @@ function imports(observer: Observer, doer: Doer, module: Value): void {
       );
     } else if (/^https?:/.test(text)) {
       observer.see('downloads_and_runs', doer, 'runs what it has fetched from elsewhere', true);
-    } else observer.runsFile(doer, 'javascript', { ...module, texts: [text] });
+    } else if (!text.endsWith('.json')) {
+      observer.runsFile(doer, 'javascript', { ...module, texts: [text] });
+    }
   }
   const isHidden = module.origins.has('assembled') || module.origins.has('decoded');
   if (isHidden && module.texts.some((text) => RISKY_MODULES.has(text.replace(/^node:/, ''))))

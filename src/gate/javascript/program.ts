@@ -6,7 +6,9 @@ import {
   type CallSite,
   EACH,
   type LoopKind,
+  newBlock,
   newScope,
+  OUTSIDE,
   type OwnFunction,
   type Program,
   type Scope,
@@ -14,7 +16,7 @@ import {
   type Step,
 } from '../reading/shapes.ts';
 import { NOTHING, named, type Value } from '../reading/values.ts';
-import { canonical } from './names.ts';
+import { canonical, memberOf } from './names.ts';
 import { callShape, javaScriptShape } from './shapes.ts';
 import { childrenOf, lineOf, moduleName } from './syntax.ts';
 
@@ -52,7 +54,6 @@ const BRANCHES: ReadonlySet<string> = new Set([
 const LEFT: ReadonlySet<string> = new Set([...FUNCTIONS, ...LOOPS, ...BRANCHES]);
 /** So that looking outwards takes no longer in code that is nested very deeply. */
 const MAX_BLOCKS = 100;
-const OUTSIDE: Block = { parent: null, isLoop: true };
 
 interface Target {
   readonly name: string;
@@ -69,21 +70,27 @@ class Walk implements JavaScriptProgram {
   readonly #scopes: Scope[] = [this.root];
   readonly #owners: (number | null)[] = [null];
   readonly #loops: LoopKind[][] = [[]];
-  readonly #blocks: Block[] = [{ parent: null, isLoop: false }];
+  readonly #blocks: Block[] = [newBlock()];
+  /** Whether each function may have ended before it comes here; the first is for the program. */
+  readonly #endings: boolean[] = [false];
 
   readonly shapeOf = (node: AnyNode): Shape<AnyNode> =>
     javaScriptShape(node, (found) => this.#indexOf(found));
 
   enter(node: AnyNode): void {
     const called = callShape(node);
-    if (called !== undefined) this.#happen(called, node);
+    if (called !== undefined) {
+      this.#happen(called, node);
+      if (isExit(called.callee)) this.#end(0);
+    }
     switch (node.type) {
       case 'ImportDeclaration':
         for (const specifier of node.specifiers) {
           const module = moduleName(String(node.source.value));
           const imported = specifier.type === 'ImportSpecifier' ? keyOf(specifier.imported, false) : null;
           const name = imported === null || imported === 'default' ? module : `${module}.${imported}`;
-          this.#bind(specifier.local.name, named([canonical(name)]), [], { isDeclared: true });
+          const value = imported === null ? undefined : memberOf(named([canonical(module)]), imported);
+          this.#bind(specifier.local.name, value ?? named([canonical(name)]), [], { isDeclared: true });
         }
         return;
       case 'VariableDeclarator':
@@ -125,12 +132,16 @@ class Walk implements JavaScriptProgram {
         return;
       case 'ReturnStatement': {
         this.#exit();
+        this.#end(this.#endings.length - 1);
         const owner = this.#owners.at(-1);
         if (node.argument && typeof owner === 'number') this.functions[owner]?.returns.push(node.argument);
         return;
       }
-      case 'BreakStatement':
       case 'ThrowStatement':
+        this.#exit();
+        this.#end(this.#endings.length - 1);
+        return;
+      case 'BreakStatement':
       case 'YieldExpression':
       case 'AwaitExpression':
         this.#exit();
@@ -139,11 +150,14 @@ class Walk implements JavaScriptProgram {
     }
   }
 
-  enterBlock({ type }: AnyNode): void {
-    if (FUNCTIONS.has(type)) this.#blocks.push({ parent: null, isLoop: false });
+  enterBlock(node: AnyNode): void {
+    const { type } = node;
+    if (FUNCTIONS.has(type)) this.#blocks.push(newBlock());
     else if (LEFT.has(type)) {
+      const parent = this.#block;
+      const isConditional = parent.isConditional || isCondition(node);
       const isDeep = this.#blocks.length > MAX_BLOCKS;
-      this.#blocks.push(isDeep ? OUTSIDE : { parent: this.#block, isLoop: LOOPS.has(type) });
+      this.#blocks.push(isDeep ? OUTSIDE : { parent, isLoop: LOOPS.has(type), isConditional });
     }
   }
 
@@ -157,6 +171,7 @@ class Walk implements JavaScriptProgram {
     this.#scopes.pop();
     this.#owners.pop();
     this.#loops.pop();
+    this.#endings.pop();
   }
 
   get #block(): Block {
@@ -226,6 +241,7 @@ class Walk implements JavaScriptProgram {
     this.functions[index] = { scope, parameters, returns, isMethod: false };
     this.#owners.push(index);
     this.#loops.push([]);
+    this.#endings.push(false);
   }
 
   /** `new` of a class calls its constructor. */
@@ -244,12 +260,37 @@ class Walk implements JavaScriptProgram {
     for (const loop of this.#loops.at(-1) ?? []) loop.hasExit = true;
   }
 
+  /** What comes later runs only if this does not. */
+  #end(which: number): void {
+    if (this.#block.isConditional) this.#endings[which] = true;
+  }
+
   #happen(shape: CallSite<AnyNode>['shape'], node: AnyNode): void {
     const loops = this.#loops.at(-1) ?? [];
     const loop = loops.find(({ isEndless }) => isEndless) ?? loops.at(-1) ?? null;
     const block = this.#block;
-    this.events.push({ kind: 'call', scope: this.#scope, block, shape, line: lineOf(node), loop });
+    const isGuarded = block.isConditional || this.#endings[0] === true || this.#endings.at(-1) === true;
+    this.events.push({ kind: 'call', scope: this.#scope, block, shape, line: lineOf(node), loop, isGuarded });
   }
+}
+
+/** Whether what is in it may be left out; a program that asks whether it was started directly was. */
+function isCondition(branch: AnyNode): boolean {
+  if (branch.type === 'IfStatement' || branch.type === 'ConditionalExpression')
+    return !isTrue(branch.test) && !asksWhetherMain(branch.test);
+  return branch.type === 'SwitchStatement' || branch.type === 'LogicalExpression';
+}
+
+/** `require.main === module` */
+function asksWhetherMain(test: AnyNode): boolean {
+  const { left } = test.type === 'BinaryExpression' ? test : { left: test };
+  return left.type === 'MemberExpression' && keyOf(left.property, left.computed) === 'main';
+}
+
+/** `process.exit()` */
+function isExit(callee: AnyNode): boolean {
+  const name = callee.type === 'MemberExpression' ? keyOf(callee.property, callee.computed) : null;
+  return name === 'exit' || name === 'abort' || name === 'reallyExit';
 }
 
 function isTrue(test: AnyNode | null | undefined): boolean {

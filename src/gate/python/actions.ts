@@ -20,7 +20,7 @@ export const shell: Action = (call, observer, name) =>
 export const subprocess: Action = (call, observer, name) => {
   const doer = { name, line: call.line };
   const command = at(0, 'args')(call) ?? NOTHING;
-  const { keywords, loop } = call;
+  const { keywords, loop, isGuarded } = call;
   const shellKeyword = keywords.get('shell');
   const isShell = shellKeyword !== undefined && shellKeyword.number !== 0;
   const folder = keywords.get('cwd');
@@ -28,7 +28,7 @@ export const subprocess: Action = (call, observer, name) => {
   else if (command.items !== undefined) observer.runsShell(doer, command.items[0] ?? NOTHING, folder);
   else observer.runsShell(doer, command, folder);
   const isOwn = (command.items ?? []).some(({ names }) => names.has('__file__'));
-  if (isOwn && /Popen|spawn/.test(name))
+  if (isOwn && !isGuarded && /Popen|spawn/.test(name))
     observer.see('exhausts_resources', doer, 'starts itself again', true);
   if (loop?.isEndless && !loop.hasExit && name.endsWith('Popen'))
     observer.see('exhausts_resources', doer, 'starts programs without end', true);
@@ -209,7 +209,8 @@ export const getsAttribute: Action = (call, observer, name) => {
   const isRisky =
     object?.names.size === 1 &&
     [...object.names].some((one) => /^(builtins|os|subprocess|posix|pty)$/.test(one));
-  if (isRisky && property !== undefined && property.texts.length === 0 && !property.names.has('sys.platform'))
+  const isListed = property?.names.has('sys.platform') || property?.names.has('builtins.dir().0');
+  if (isRisky && property !== undefined && property.texts.length === 0 && !isListed)
     observer.hides({ name, line: call.line }, 'takes a function by a name that is not there to read');
 };
 

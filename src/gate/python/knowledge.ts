@@ -42,6 +42,10 @@ export const PYTHON_KNOWLEDGE: Knowledge = {
     /^(builtins\.(eval|exec|compile|__import__)|(os|subprocess|pty|socket|shutil)\.\w+|ctypes\..*)$/.test(
       name,
     ),
+  isLooking: (name) =>
+    /^(builtins\.(callable|print|repr|str|type|isinstance|issubclass|hasattr|id|len|dir|help|bool|hash)|inspect\.\w+)$/.test(
+      name,
+    ),
   isEvaluating: (name) => /^builtins\.(eval|exec|compile)$/.test(name),
 };
 

@@ -6,7 +6,9 @@ import {
   type CallSite,
   EACH,
   type LoopKind,
+  newBlock,
   newScope,
+  OUTSIDE,
   type OwnFunction,
   type Program,
   type Scope,
@@ -14,7 +16,7 @@ import {
   type Step,
 } from '../reading/shapes.ts';
 import { NOTHING, named, type Value } from '../reading/values.ts';
-import { canonical } from './names.ts';
+import { canonical, memberOf } from './names.ts';
 import { argumentsOf, callShape, loopsOf, meaningful, pythonShape, targetsOf } from './shapes.ts';
 import { assignmentsOf, importsOf, lineFinder, nameOf } from './statements.ts';
 
@@ -30,9 +32,6 @@ export function readPython(source: string, tree: Tree): PythonProgram {
   });
   return walk;
 }
-
-/** Of which it is not known when it runs. */
-const OUTSIDE: Block = { parent: null, isLoop: true };
 
 const LEFT: Readonly<Record<string, 'function' | 'class' | 'loop' | 'branch'>> = {
   FunctionDefinition: 'function',
@@ -80,7 +79,9 @@ class Walk implements PythonProgram {
   #scopes: Scope[] = [this.root];
   #owners: (number | null)[] = [null];
   #loops: LoopKind[][] = [[]];
-  readonly #blocks: Block[] = [{ parent: null, isLoop: false }];
+  readonly #blocks: Block[] = [newBlock()];
+  /** Whether each function may have ended before it comes here; the first is for the program. */
+  readonly #endings: boolean[] = [false];
   /** Whether the innermost of functions and classes is a class. */
   #inClass: boolean[] = [false];
 
@@ -113,20 +114,20 @@ class Walk implements PythonProgram {
         return;
       case 'ForStatement':
         this.#iterate(meaningful(node));
-        this.#enterBlock(true);
+        this.#enterBlock(node);
         this.#loops.at(-1)?.push({ isEndless: false, hasExit: false });
         return;
       case 'WhileStatement': {
         const condition = node.firstChild?.nextSibling;
         const isEndless = /^(True|[1-9]\d*)$/.test(this.#text(condition).replace(/[()\s]/g, ''));
-        this.#enterBlock(true);
+        this.#enterBlock(node);
         this.#loops.at(-1)?.push({ isEndless, hasExit: false });
         return;
       }
       case 'IfStatement':
       case 'TryStatement':
       case 'MatchStatement':
-        this.#enterBlock(false);
+        this.#enterBlock(node);
         return;
       case 'FunctionDefinition':
       case 'LambdaExpression':
@@ -151,8 +152,11 @@ class Walk implements PythonProgram {
       case 'Decorator':
         this.#decorator(node);
         return;
-      case 'BreakStatement':
       case 'RaiseStatement':
+        this.#exit();
+        this.#end(this.#endings.length - 1);
+        return;
+      case 'BreakStatement':
       case 'YieldExpression':
       case 'YieldStatement':
       case 'AwaitExpression':
@@ -170,6 +174,7 @@ class Walk implements PythonProgram {
         this.#blocks.pop();
         this.#owners.pop();
         this.#loops.pop();
+        this.#endings.pop();
         this.#inClass.pop();
         return;
       case 'class':
@@ -190,8 +195,22 @@ class Walk implements PythonProgram {
     return this.#blocks.at(-1) ?? OUTSIDE;
   }
 
-  #enterBlock(isLoop: boolean): void {
-    this.#blocks.push({ parent: this.#block, isLoop });
+  #enterBlock(node: SyntaxNode): void {
+    const parent = this.#block;
+    const isConditional = parent.isConditional || this.#isCondition(node);
+    this.#blocks.push({ parent, isLoop: LEFT[node.type.name] === 'loop', isConditional });
+  }
+
+  /** Whether what is in it may be left out; a program that asks whether it was started directly was. */
+  #isCondition(branch: SyntaxNode): boolean {
+    if (branch.type.name === 'MatchStatement') return true;
+    if (branch.type.name !== 'IfStatement') return false;
+    return !/^(True|[1-9]\d*|__name__.*)$/s.test(this.#text(branch.firstChild?.nextSibling));
+  }
+
+  /** What comes later runs only if this does not. */
+  #end(which: number): void {
+    if (this.#block.isConditional) this.#endings[which] = true;
   }
 
   get #scope(): Scope {
@@ -214,7 +233,7 @@ class Walk implements PythonProgram {
   #import(node: SyntaxNode): void {
     for (const { boundTo, meaning } of importsOf(node, this.#source)) {
       if (boundTo === null) this.starred.push(meaning);
-      else this.#bind(boundTo, named([canonical(meaning)]), []);
+      else this.#bind(boundTo, namedIn(canonical(meaning)), []);
     }
   }
 
@@ -275,9 +294,10 @@ class Walk implements PythonProgram {
       parameters: isBound ? parameters.slice(1) : parameters,
     };
     this.#scopes.push(scope);
-    this.#blocks.push({ parent: null, isLoop: false });
+    this.#blocks.push(newBlock());
     this.#owners.push(index);
     this.#loops.push([]);
+    this.#endings.push(false);
     this.#inClass.push(false);
     if (node.type.name === 'LambdaExpression' && node.lastChild !== null)
       this.functions[index]?.returns.push(node.lastChild);
@@ -338,6 +358,7 @@ class Walk implements PythonProgram {
 
   #return(node: SyntaxNode): void {
     this.#exit();
+    this.#end(this.#endings.length - 1);
     const value = node.firstChild?.nextSibling;
     const owner = this.#owners.at(-1);
     if (value && owner !== null && owner !== undefined) this.functions[owner]?.returns.push(value);
@@ -353,6 +374,7 @@ class Walk implements PythonProgram {
     const named = shape.callee.lastChild ?? shape.callee;
     if (WAITS.has(this.#text(named))) this.#exit();
     this.#happen(shape, node);
+    if (/^(_?exit|quit|abort)$/.test(this.#text(named))) this.#end(0);
   }
 
   /** A text or a list, repeated: as large as a call can make it. */
@@ -369,7 +391,9 @@ class Walk implements PythonProgram {
     const loops = this.#loops.at(-1) ?? [];
     const loop = loops.find(({ isEndless }) => isEndless) ?? loops.at(-1) ?? null;
     const block = this.#block;
-    this.events.push({ kind: 'call', scope: this.#scope, block, shape, line: this.#lineAt(node.from), loop });
+    const isGuarded = block.isConditional || this.#endings[0] === true || this.#endings.at(-1) === true;
+    const line = this.#lineAt(node.from);
+    this.events.push({ kind: 'call', scope: this.#scope, block, shape, line, loop, isGuarded });
   }
 
   /** A decorator is called with what it decorates, and a call of its own before that. */
@@ -383,4 +407,11 @@ class Walk implements PythonProgram {
     const args = list === null ? [] : argumentsOf(meaningful(list).slice(1), this.#source);
     this.#happen({ kind: 'call', callee, args, isNew: false }, node);
   }
+}
+
+/** What a module holds under this name: `from os import environ`. */
+function namedIn(name: string): Value {
+  const dot = name.lastIndexOf('.');
+  const value = dot < 0 ? undefined : memberOf(named([name.slice(0, dot)]), name.slice(dot + 1));
+  return value ?? named([name]);
 }

@@ -96,6 +96,7 @@ const RESULTS = table<Result>({
   'builtins.locals': () => named(['globals()']),
   'builtins.vars': ({ args: [of] }) => of ?? named(['globals()']),
   'builtins.compile': same,
+  'builtins.dir': () => ofItems([named(['builtins.dir().0'])]),
   'builtins.str': ({ args: [value = NOTHING] }) => {
     const texts = textsOf(value);
     return texts.length === 0 ? { ...NOTHING, origins: new Set(handedOn([value])) } : { ...value, texts };

@@ -279,6 +279,7 @@ export class Evaluator<N> {
       isNew: shape.isNew,
       line: site?.line ?? 0,
       loop: site?.loop ?? null,
+      isGuarded: site?.isGuarded ?? false,
       apply: (callee, args) => this.#apply(callee, args),
     };
     return this.#unwrapped(call);
@@ -328,7 +329,7 @@ export class Evaluator<N> {
     const given = callee.functions.flatMap((index) => this.#program.functions[index] ?? []);
     if (given.length === 0 || this.#calls >= MAX_CALL_DEPTH) {
       const call = this.#unwrapped({
-        ...{ callee, args, keywords: NO_LOCALS, isNew: false, line: 0, loop: null },
+        ...{ callee, args, keywords: NO_LOCALS, isNew: false, line: 0, loop: null, isGuarded: false },
         apply: (inner, others) => this.#apply(inner, others),
       });
       return given.length > 0 ? NOTHING : (this.#language.resultOf(call) ?? NOTHING);

@@ -13,6 +13,8 @@ export interface Call {
   /** Where it stands, for a call that the program makes by itself. */
   readonly line: number;
   readonly loop: LoopKind | null;
+  /** It may not be made at all. */
+  readonly isGuarded: boolean;
   /** What a function gives for these arguments. */
   readonly apply: (callee: Value, args: readonly Value[]) => Value;
 }

@@ -12,6 +12,8 @@ export interface Knowledge {
   readonly shown: (name: string) => string;
   /** Of which hiding the name hides what is done. */
   readonly isNotable: (name: string) => boolean;
+  /** Which calls nothing that it is given. */
+  readonly isLooking: (name: string) => boolean;
   /** Which runs a text as code. */
   readonly isEvaluating: (name: string) => boolean;
 }
@@ -50,7 +52,8 @@ function grows({ method = '', receiver, loop, line }: Call, observer: Observer):
 }
 
 /** The calls that a function makes which is given another one, with all that it may call it with. */
-function indirectCalls(call: Call, { actionOf, isEvaluating }: Knowledge): Call[] {
+function indirectCalls(call: Call, { actionOf, isLooking, isEvaluating }: Knowledge): Call[] {
+  if (call.callee.names.size === 1 && [...call.callee.names].every(isLooking)) return [];
   const given = [...call.args, ...call.keywords.values()];
   return given.flatMap((value): Call[] => {
     const callee = value.bound?.callee ?? value;

@@ -69,6 +69,16 @@ export interface OwnFunction<N> {
 export interface Block {
   readonly parent: Block | null;
   readonly isLoop: boolean;
+  /** Whether it runs depends on a condition, in the function where it stands. */
+  readonly isConditional: boolean;
+}
+
+/** Of which it is not known when it runs. */
+export const OUTSIDE: Block = { parent: null, isLoop: true, isConditional: true };
+
+/** Runs whenever its function does. */
+export function newBlock(): Block {
+  return { parent: null, isLoop: false, isConditional: false };
 }
 
 export interface Binding<N> {
@@ -91,6 +101,8 @@ export interface CallSite<N> {
   readonly block: Block;
   /** Whether it stands in a loop, and whether that one ends. */
   readonly loop: LoopKind | null;
+  /** It stands behind a condition, or behind something that may have ended the program or the function. */
+  readonly isGuarded: boolean;
 }
 
 export interface LoopKind {
