@@ -98,6 +98,13 @@ export class Observer implements Observed {
     this.#folder = folder?.texts.at(-1);
   }
 
+  /** Where a path leads from a folder that everything is below. */
+  #placed(path: string): string {
+    const folder = this.#folder ?? '';
+    const isFar = /^[/~]/.test(folder) && isWide(folder);
+    return isFar && !/^([\\/~\0]|file:)/.test(path) ? `${folder}/${path}` : path;
+  }
+
   #embedCommand(command: string, { line }: Doer, folder: Value | undefined): void {
     const place = folder?.texts.at(-1) ?? this.#folder;
     const isFar = place !== undefined && isWide(place);
@@ -117,7 +124,9 @@ export class Observer implements Observed {
   }
 
   deletes(doer: Doer, path: Value | undefined): void {
-    const isDangerous = (path?.texts ?? []).some((text) => isOutside(text) || isWide(text));
+    const isDangerous = (path?.texts ?? [])
+      .map((text) => this.#placed(text))
+      .some((text) => isOutside(text) || isWide(text));
     const why = isDangerous ? 'deletes what is outside of the working folder' : 'deletes files';
     this.see('deletes_files', doer, why, isDangerous);
   }

@@ -56,12 +56,10 @@ const OWN =
 
 /** Without what says nothing, and with `..` taken where it stands behind a folder. */
 function plainPath(path: string): string {
-  const isRooted = /^[\\/]/.test(path);
+  const bare = path.slice(0, 4096).replace(/^file:\/\//, '');
+  const isRooted = /^[\\/]/.test(bare);
   const parts: string[] = [];
-  for (const part of path
-    .slice(0, 4096)
-    .replace(/^file:\/\//, '')
-    .split('/')) {
+  for (const part of bare.split('/')) {
     if (part === '' || part === '.') continue;
     if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
     else if (part !== '..' || !isRooted) parts.push(part);

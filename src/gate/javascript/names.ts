@@ -84,6 +84,7 @@ export function memberOf(object: Value, property: string): Value | undefined {
   }
   if (property === 'stdin' && [...object.names].some((name) => /^child_process\.\w+\(\)$/.test(name)))
     return { ...object, names: new Set([...object.names].map((name) => `${name}.stdin`)) };
+  if (object.names.has('os.userInfo()') && property === 'homedir') return ofTexts(['~']);
   if (object.names.has('path') && property === 'sep') return ofTexts(['/']);
   return undefined;
 }

@@ -73,6 +73,7 @@ class Walk implements JavaScriptProgram {
   readonly #blocks: Block[] = [newBlock()];
   /** Whether each function may have ended before it comes here; the first is for the program. */
   readonly #endings: boolean[] = [false];
+  readonly #names: (string | null)[] = [null];
 
   readonly shapeOf = (node: AnyNode): Shape<AnyNode> =>
     javaScriptShape(node, (found) => this.#indexOf(found));
@@ -81,6 +82,7 @@ class Walk implements JavaScriptProgram {
     const called = callShape(node);
     if (called !== undefined) {
       this.#happen(called, node);
+      if (called.callee.type === 'Identifier') this.#recur(called.callee.name);
       if (isExit(called.callee)) this.#end(0);
     }
     switch (node.type) {
@@ -172,6 +174,7 @@ class Walk implements JavaScriptProgram {
     this.#owners.pop();
     this.#loops.pop();
     this.#endings.pop();
+    this.#names.pop();
   }
 
   get #block(): Block {
@@ -240,7 +243,8 @@ class Walk implements JavaScriptProgram {
     }
     this.functions[index] = { scope, parameters, returns, isMethod: false };
     this.#owners.push(index);
-    this.#loops.push([]);
+    this.#loops.push([{ isEndless: false, hasExit: false }]);
+    this.#names.push('id' in node && node.id?.type === 'Identifier' ? node.id.name : null);
     this.#endings.push(false);
   }
 
@@ -258,6 +262,13 @@ class Walk implements JavaScriptProgram {
 
   #exit(): void {
     for (const loop of this.#loops.at(-1) ?? []) loop.hasExit = true;
+  }
+
+  /** A function that calls itself, whatever happens, never ends. */
+  #recur(callee: string): void {
+    const [rounds] = this.#loops.at(-1) ?? [];
+    const isSure = this.#block.parent === null && this.#endings.at(-1) === false;
+    if (rounds !== undefined && isSure && callee === this.#names.at(-1)) rounds.isEndless = true;
   }
 
   /** What comes later runs only if this does not. */

@@ -68,6 +68,9 @@ const WAITS: ReadonlySet<string> = new Set([
   ...['sleep', 'accept', 'recv', 'input', 'get', 'wait', 'join', 'read', 'readline', 'exit', 'poll'],
 ]);
 
+/** What gives things to a loop for ever. */
+const ENDLESS = /^((itertools\.)?(count|cycle)\(|iter\(int, *1\))/;
+
 class Walk implements PythonProgram {
   readonly events: (Binding<SyntaxNode> | CallSite<SyntaxNode>)[] = [];
   readonly functions: OwnFunction<SyntaxNode>[] = [];
@@ -77,11 +80,14 @@ class Walk implements PythonProgram {
   readonly #lineAt: (position: number) => number;
   readonly #indices = new Map<string, number>();
   #scopes: Scope[] = [this.root];
+  /** For each scope the names that belong further out, and where that begins. */
+  readonly #outer = new Map<Scope, Map<string, Scope>>();
   #owners: (number | null)[] = [null];
   #loops: LoopKind[][] = [[]];
   readonly #blocks: Block[] = [newBlock()];
   /** Whether each function may have ended before it comes here; the first is for the program. */
   readonly #endings: boolean[] = [false];
+  readonly #names: (string | null)[] = [null];
   /** Whether the innermost of functions and classes is a class. */
   #inClass: boolean[] = [false];
 
@@ -115,7 +121,7 @@ class Walk implements PythonProgram {
       case 'ForStatement':
         this.#iterate(meaningful(node));
         this.#enterBlock(node);
-        this.#loops.at(-1)?.push({ isEndless: false, hasExit: false });
+        this.#loops.at(-1)?.push({ isEndless: ENDLESS.test(this.#textOver(node)), hasExit: false });
         return;
       case 'WhileStatement': {
         const condition = node.firstChild?.nextSibling;
@@ -140,8 +146,7 @@ class Walk implements PythonProgram {
         this.#return(node);
         return;
       case 'ScopeStatement':
-        for (const name of node.getChildren('VariableName'))
-          this.#scopes.at(-1)?.declared.delete(this.#text(name));
+        this.#reachOut(node);
         return;
       case 'CallExpression':
         this.#call(node);
@@ -175,6 +180,7 @@ class Walk implements PythonProgram {
         this.#owners.pop();
         this.#loops.pop();
         this.#endings.pop();
+        this.#names.pop();
         this.#inClass.pop();
         return;
       case 'class':
@@ -208,6 +214,13 @@ class Walk implements PythonProgram {
     return !/^(True|[1-9]\d*|__name__.*)$/s.test(this.#text(branch.firstChild?.nextSibling));
   }
 
+  /** A function that calls itself, whatever happens, never ends. */
+  #recur(callee: string): void {
+    const [rounds] = this.#loops.at(-1) ?? [];
+    const isSure = this.#block.parent === null && this.#endings.at(-1) === false;
+    if (rounds !== undefined && isSure && callee === this.#names.at(-1)) rounds.isEndless = true;
+  }
+
   /** What comes later runs only if this does not. */
   #end(which: number): void {
     if (this.#block.isConditional) this.#endings[which] = true;
@@ -221,13 +234,32 @@ class Walk implements PythonProgram {
     return node ? this.#source.slice(node.from, node.to) : '';
   }
 
+  /** What a loop goes over. */
+  #textOver(node: SyntaxNode): string {
+    const children = meaningful(node);
+    return this.#text(children[children.findIndex(({ type }) => type.name === 'in') + 1]).slice(0, 40);
+  }
+
   #bind(name: string, value: SyntaxNode | Value, path: readonly Step[], isAdded = false): void {
     const isAttribute = name.startsWith('.');
-    const scope = this.#scope;
+    const outer = this.#outer.get(this.#scope)?.get(name);
+    const scope = outer ?? this.#scope;
     // What a class holds is reached as an attribute.
     if (this.#inClass.at(-1) && !isAttribute) this.#bind(`.${name}`, value, path, isAdded);
-    if (!isAdded && !isAttribute) scope.declared.add(name);
+    if (!isAdded && !isAttribute && outer === undefined) scope.declared.add(name);
     this.events.push({ kind: 'binding', scope, block: this.#block, name, value, path, isAdded });
+  }
+
+  /** `global a, b` or `nonlocal a, b`: from here on these names are those of a scope further out. */
+  #reachOut(node: SyntaxNode): void {
+    const outer = this.#text(node.firstChild) === 'global' ? this.root : this.#scope.parent;
+    if (outer === null || this.#scope === this.root) return;
+    const names = this.#outer.get(this.#scope) ?? new Map<string, Scope>();
+    this.#outer.set(this.#scope, names);
+    for (const name of node.getChildren('VariableName')) {
+      names.set(nameOf(name, this.#source), outer);
+      this.#scope.declared.delete(nameOf(name, this.#source));
+    }
   }
 
   #import(node: SyntaxNode): void {
@@ -296,7 +328,8 @@ class Walk implements PythonProgram {
     this.#scopes.push(scope);
     this.#blocks.push(newBlock());
     this.#owners.push(index);
-    this.#loops.push([]);
+    this.#loops.push([{ isEndless: false, hasExit: false }]);
+    this.#names.push(name === null || isMethod ? null : nameOf(name, this.#source));
     this.#endings.push(false);
     this.#inClass.push(false);
     if (node.type.name === 'LambdaExpression' && node.lastChild !== null)
@@ -305,9 +338,10 @@ class Walk implements PythonProgram {
 
   #bindFunction(name: string, index: number, isMethod: boolean): void {
     const value: Value = { ...NOTHING, functions: [index], isOpen: false };
-    const scope = isMethod ? this.root : this.#scope;
+    const outer = this.#outer.get(this.#scope)?.get(name);
+    const scope = isMethod ? this.root : (outer ?? this.#scope);
     const own = isMethod ? `.${name}` : name;
-    scope.declared.add(own);
+    if (isMethod || outer === undefined) scope.declared.add(own);
     this.events.push({
       kind: 'binding',
       scope,
@@ -374,6 +408,7 @@ class Walk implements PythonProgram {
     const named = shape.callee.lastChild ?? shape.callee;
     if (WAITS.has(this.#text(named))) this.#exit();
     this.#happen(shape, node);
+    if (node.parent?.type.name === 'ExpressionStatement') this.#recur(this.#text(shape.callee));
     if (/^(_?exit|quit|abort)$/.test(this.#text(named))) this.#end(0);
   }
 

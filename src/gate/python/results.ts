@@ -23,7 +23,7 @@ import {
 } from '../reading/values.ts';
 import { originOfOutput } from '../shell/output.ts';
 import { table } from '../table.ts';
-import { FETCHES, moduleImportedBy } from './names.ts';
+import { canonical, FETCHES, globalNamed, moduleImportedBy } from './names.ts';
 import { joinedPath, ofPathMethod, PATH } from './paths.ts';
 import { decodedAs, joinedBy, ofMethod } from './texts.ts';
 
@@ -67,6 +67,17 @@ const importer: Result = (call) => {
   const names = module.texts.map((text) => (isWhole ? text : (text.split('.')[0] ?? text)));
   return named(names, module.origins);
 };
+/** Code that gives one plain thing: `os.system`, `__import__('os').system`. */
+const ofCode: Result = ({ args: [code] }) => {
+  const expression =
+    /^\s*(?:__import__\(\s*['"](\w+)['"]\s*\)((?:\.[A-Za-z_]\w*)*)|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*))\s*$/.exec(
+      (code?.texts[0] ?? '').slice(0, 200),
+    );
+  if (expression === null) return undefined;
+  const [, module, members = '', name = ''] = expression;
+  if (module !== undefined) return named([canonical(`${module}${members}`)], code?.origins);
+  return name.includes('.') ? named([canonical(name)], code?.origins) : globalNamed(name);
+};
 const own: Result = () => ofTexts([`/tmp/${UNKNOWN}`]);
 const asked: Result = () => ({ ...NOTHING, origins: new Set(['asked'] as const) });
 const opened: Result = ({ args: [path = NOTHING], keywords }) => ({
@@ -96,6 +107,7 @@ const RESULTS = table<Result>({
   'builtins.locals': () => named(['globals()']),
   'builtins.vars': ({ args: [of] }) => of ?? named(['globals()']),
   'builtins.compile': same,
+  'builtins.eval': ofCode,
   'builtins.dir': () => ofItems([named(['builtins.dir().0'])]),
   'builtins.str': ({ args: [value = NOTHING] }) => {
     const texts = textsOf(value);

@@ -99,14 +99,15 @@ export interface CallSite<N> {
   readonly shape: Extract<Shape<N>, { kind: 'call' }>;
   readonly line: number;
   readonly block: Block;
-  /** Whether it stands in a loop, and whether that one ends. */
+  /** Whether it stands in a loop or in a function that may call itself, and whether that one ends. */
   readonly loop: LoopKind | null;
   /** It stands behind a condition, or behind something that may have ended the program or the function. */
   readonly isGuarded: boolean;
 }
 
 export interface LoopKind {
-  readonly isEndless: boolean;
+  /** Set for the rounds of a function that calls itself, once it does. */
+  isEndless: boolean;
   /** Something in it may end it or waits. */
   hasExit: boolean;
 }
