@@ -28,9 +28,14 @@ const doing =
   (call, observer, name) =>
     does(observer, { name, line: call.line }, call);
 
-const shell = doing((observer, doer, { args: [command = NOTHING, options] }) =>
-  observer.runsShell(doer, command, options?.entries?.get('cwd')),
-);
+const shell = doing((observer, doer, { args: [command = NOTHING, options] }) => {
+  observer.runsShell(doer, command, options?.entries?.get('cwd'));
+  const input = options?.entries?.get('input');
+  if (input !== undefined && PLAIN_SHELL.test(command.texts[0] ?? '')) observer.runsShell(doer, input);
+});
+
+/** A shell that does what it reads. */
+const PLAIN_SHELL = /^\s*([\w./]*\/)?(ba|da|z|k)?sh( +-\w*)*\s*$/;
 
 /** `spawn(file, args, { shell })` */
 const program = doing((observer, doer, { args: [file = NOTHING, ...rest], loop, isGuarded }) => {
@@ -99,6 +104,9 @@ const works = doing((observer, doer, { args: [code = NOTHING, options] }) => {
   else imports(observer, doer, code);
 });
 
+/** What a module's file may have beyond the name that is asked for. */
+const ENDINGS = ['', '.js', '.cjs', '.mjs', '/index.js'] as const;
+
 /** A module by its name, its address, or as a whole in a `data:` address. */
 function imports(observer: Observer, doer: Doer, module: Value): void {
   for (const text of module.texts) {
@@ -114,7 +122,7 @@ function imports(observer: Observer, doer: Doer, module: Value): void {
     } else if (/^https?:/.test(text)) {
       observer.see('downloads_and_runs', doer, 'runs what it has fetched from elsewhere', true);
     } else if (!text.endsWith('.json')) {
-      observer.runsFile(doer, 'javascript', { ...module, texts: [text] });
+      observer.runsFile(doer, 'javascript', { ...module, texts: ENDINGS.map((ending) => text + ending) });
     }
   }
   const isHidden = module.origins.has('assembled') || module.origins.has('decoded');
@@ -212,6 +220,11 @@ const allocates = doing((observer, doer, { args: [size], receiver }) => {
   if (count >= 4e9) observer.see('exhausts_resources', doer, 'takes more memory than there is', true);
 });
 
+/** Asks a service or the system for passwords and keys. */
+const proves = doing((observer, doer) =>
+  observer.see('reads_credentials', doer, 'asks for what proves who somebody is', true),
+);
+
 const hides = (why: string): Action => doing((observer, doer) => observer.hides(doer, why));
 const system = (why: string): Action =>
   doing((observer, doer) => observer.see('changes_the_system', doer, why, true));
@@ -303,6 +316,19 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
     'fs.',
     ['writeFile', 'appendFile', 'createWriteStream', 'outputFile', 'mkdir', 'writeJson'],
     writes,
+  ),
+  ...each(
+    '',
+    [
+      'keytar.getPassword',
+      'keytar.findCredentials',
+      'keytar.findPassword',
+      '@aws-sdk/client-secrets-manager.GetSecretValueCommand',
+      'aws-sdk.SecretsManager().getSecretValue',
+      '@google-cloud/secret-manager.SecretManagerServiceClient().accessSecretVersion',
+      '@azure/keyvault-secrets.SecretClient().getSecret',
+    ],
+    proves,
   ),
   ...each('', ['Deno.writeTextFile', 'Bun.write'], writes),
   ...each('fs.', ['copyFile', 'cp', 'copy', 'symlink', 'link'], copies),

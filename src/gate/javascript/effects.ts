@@ -4,7 +4,7 @@ import { Evaluator } from '../reading/evaluator.ts';
 import { perform } from '../reading/perform.ts';
 import { WrittenFiles } from '../writtenFiles.ts';
 import { JAVASCRIPT_KNOWLEDGE } from './actions.ts';
-import { canonical, globalNamed, isAmbient, memberOf } from './names.ts';
+import { canonical, globalNamed, isAmbient, isFilled, memberOf } from './names.ts';
 import { readJavaScript } from './program.ts';
 import { javaScriptOperation, javaScriptResult } from './results.ts';
 import { parseProgram } from './syntax.ts';
@@ -20,7 +20,7 @@ export function inspectJavaScriptEffects(code: string, files = new WrittenFiles(
   if (tree === null) return observer;
   const program = readJavaScript(tree);
   const evaluator = new Evaluator(program, {
-    ...{ shapeOf: program.shapeOf, globalNamed, isAmbient, canonical, memberOf, unwrapped },
+    ...{ shapeOf: program.shapeOf, globalNamed, isAmbient, isFilled, canonical, memberOf, unwrapped },
     ...{ operationOf: javaScriptOperation, resultOf: javaScriptResult },
   });
   for (let pass = 0; pass < PASSES; pass++) evaluator.pass();

@@ -57,6 +57,11 @@ export function isAmbient(name: string): boolean {
 /** The constructor of what may be a function or any other object. */
 export const OF_AN_OBJECT = 'object.constructor';
 
+/** What the program itself gives things to. */
+export function isFilled(name: string): boolean {
+  return name === 'exports' || name === 'module' || name === 'module.exports' || name === 'globalThis';
+}
+
 export function memberOf(object: Value, property: string): Value | undefined {
   if (property === 'constructor') {
     if (object.names.has('module')) return named(['module']);

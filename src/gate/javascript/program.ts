@@ -16,7 +16,7 @@ import {
   type Step,
 } from '../reading/shapes.ts';
 import { NOTHING, named, type Value } from '../reading/values.ts';
-import { canonical, memberOf } from './names.ts';
+import { canonical, globalNamed, memberOf } from './names.ts';
 import { callShape, javaScriptShape } from './shapes.ts';
 import { childrenOf, lineOf, moduleName } from './syntax.ts';
 
@@ -114,9 +114,15 @@ class Walk implements JavaScriptProgram {
       case 'ForStatement':
         this.#loops.at(-1)?.push({ isEndless: isTrue(node.test), hasExit: false });
         return;
-      case 'ForInStatement':
+      case 'ForInStatement': {
+        const target = node.left.type === 'VariableDeclaration' ? node.left.declarations[0]?.id : node.left;
+        if (target)
+          this.#assign(target, keysOf(node.right), [EACH], {
+            isDeclared: node.left.type === 'VariableDeclaration',
+          });
         this.#loops.at(-1)?.push({ isEndless: false, hasExit: false });
         return;
+      }
       case 'FunctionDeclaration':
       case 'FunctionExpression':
       case 'ArrowFunctionExpression':
@@ -144,7 +150,15 @@ class Walk implements JavaScriptProgram {
         this.#end(this.#endings.length - 1);
         return;
       case 'BreakStatement':
-      case 'YieldExpression':
+        this.#exit();
+        return;
+      case 'YieldExpression': {
+        this.#exit();
+        const owner = this.#owners.at(-1);
+        if (node.argument && typeof owner === 'number')
+          this.functions[owner]?.yields.push({ node: node.argument, isAll: node.delegate });
+        return;
+      }
       case 'AwaitExpression':
         this.#exit();
         return;
@@ -191,10 +205,22 @@ class Walk implements JavaScriptProgram {
     path: readonly Step[],
     how: { isDeclared?: boolean; isAdded?: boolean },
   ): void {
+    const [global] = target.type === 'MemberExpression' && isGlobal(target.object) ? targetsOf(target) : [];
+    if (global !== undefined) this.#bindGlobal(global.name.slice(1), value);
     for (const { name, path: own, fallback } of targetsOf(target)) {
       if (fallback !== undefined) this.#bind(name, fallback, [], how);
       this.#bind(name, value, [...path, ...own], how);
     }
+  }
+
+  /** `globalThis.name = value`, after which the name alone stands for it, too. */
+  #bindGlobal(name: string, value: AnyNode): void {
+    const common = { kind: 'binding', name, path: [], isAdded: false } as const;
+    this.events.push({ ...common, scope: this.root, block: OUTSIDE, value: globalNamed(name) });
+    // What it is given is read where that stands, under a name that no program can write.
+    this.events.push({ ...common, scope: this.#scope, block: this.#block, value, name: ` ${name}` });
+    const given = { type: 'Identifier', name: ` ${name}`, start: value.start, end: value.end } as AnyNode;
+    this.events.push({ ...common, scope: this.root, block: this.#block, value: given });
   }
 
   #bind(
@@ -241,7 +267,7 @@ class Walk implements JavaScriptProgram {
         if (target.name !== name) this.#bind(target.name, whole, target.path);
       }
     }
-    this.functions[index] = { scope, parameters, returns, isMethod: false };
+    this.functions[index] = { scope, parameters, returns, yields: [], isMethod: false };
     this.#owners.push(index);
     this.#loops.push([{ isEndless: false, hasExit: false }]);
     this.#names.push('id' in node && node.id?.type === 'Identifier' ? node.id.name : null);
@@ -296,6 +322,18 @@ function isCondition(branch: AnyNode): boolean {
 function asksWhetherMain(test: AnyNode): boolean {
   const { left } = test.type === 'BinaryExpression' ? test : { left: test };
   return left.type === 'MemberExpression' && keyOf(left.property, left.computed) === 'main';
+}
+
+/** `Object.keys(object)`, which is what a loop over its names goes over. */
+function keysOf(object: AnyNode): AnyNode {
+  const { start, end } = object;
+  const [of, name] = ['Object', 'keys'].map((word) => ({ type: 'Identifier', name: word, start, end }));
+  const callee = { type: 'MemberExpression', object: of, property: name, computed: false, start, end };
+  return { type: 'CallExpression', callee, arguments: [object], start, end } as unknown as AnyNode;
+}
+
+function isGlobal(object: AnyNode): boolean {
+  return object.type === 'Identifier' && /^(globalThis|global|window)$/.test(object.name);
 }
 
 /** `process.exit()` */

@@ -1,5 +1,6 @@
 /** What calls of JavaScript give, as far as their arguments tell. */
 import * as decoding from '../reading/decoding.ts';
+import { fromJson } from '../reading/json.ts';
 import type { Call } from '../reading/language.ts';
 import {
   anyOf,
@@ -7,6 +8,7 @@ import {
   DECODED,
   elementsOf,
   handedOn,
+  mapOf,
   mapTexts,
   NOTHING,
   named,
@@ -95,9 +97,32 @@ const RESULTS = table<Result>({
   'Object.freeze': same,
   'Object.getPrototypeOf': ({ args: [value = NOTHING] }) =>
     value.functions.length > 0 ? named(['Function.prototype']) : undefined,
-  'Object.values': ({ args: [value = NOTHING] }) => ofItems([...(value.entries?.values() ?? [])]),
-  'Object.assign': ({ args }) =>
-    withOrigins(ofEntries(new Map(args.flatMap(({ entries }) => [...(entries ?? [])]))), handedOn(args)),
+  'Object.values': ({ args: [value = NOTHING] }) =>
+    value.entries === undefined ? undefined : ofItems([...value.entries.values()]),
+  'Object.keys': ({ args: [value = NOTHING] }) =>
+    value.entries === undefined ? undefined : ofItems([...value.entries.keys()].map((key) => ofTexts([key]))),
+  'Object.entries': ({ args: [value = NOTHING] }) =>
+    value.entries === undefined
+      ? undefined
+      : ofItems([...value.entries].map(([key, one]) => ofItems([ofTexts([key]), one]))),
+  'Object.fromEntries': ({ args: [pairs = NOTHING] }) =>
+    pairs.items === undefined ? undefined : mapOf(pairs.items),
+  Map: ({ args: [pairs = NOTHING] }) => withOrigins(mapOf(pairs.items ?? []), handedOn([pairs])),
+  Set: ({ args: [value = NOTHING] }) =>
+    value.items === undefined && (value.texts[0]?.length ?? 0) > 256
+      ? undefined
+      : ofItems(elementsOf(value), handedOn([value])),
+  'JSON.parse': ({ args: [text = NOTHING] }) => fromJson(text),
+  'Object.assign': ({ args }) => ({
+    ...ofEntries(new Map(args.flatMap(({ entries }) => [...(entries ?? [])]))),
+    names: new Set(args.flatMap(({ names }) => [...names]).slice(0, 8)),
+    origins: new Set(handedOn(args)),
+  }),
+  'Object.create': same,
+  structuredClone: same,
+  'Promise.all': ({ args: [list] }) => (list?.items === undefined ? undefined : list),
+  'Promise.race': ({ args: [list] }) => (list?.items === undefined ? undefined : anyOf(list.items)),
+  'Promise.any': ({ args: [list] }) => (list?.items === undefined ? undefined : anyOf(list.items)),
   'Reflect.get': ({ args: [object = NOTHING, name = NOTHING] }) =>
     named(
       [...object.names].flatMap((of) => name.texts.map((text) => canonical(`${of}.${text}`))),
@@ -180,6 +205,14 @@ function ofMethod(receiver: Value, method: string, { args, apply }: Call): Value
   if (method === 'bind') {
     const callee = { ...receiver };
     return { ...NOTHING, bound: { callee, args: args.slice(1) } };
+  }
+  if (method === 'get' && receiver.entries !== undefined) {
+    const entries = (first?.texts ?? []).flatMap((key) => receiver.entries?.get(key) ?? []);
+    return anyOf(entries.length > 0 ? entries : [...receiver.entries.values()].slice(0, 16));
+  }
+  if (receiver.entries !== undefined && receiver.items !== undefined) {
+    if (method === 'values') return ofItems([...receiver.entries.values()]);
+    if (method === 'keys') return ofItems([...receiver.entries.keys()].map((key) => ofTexts([key])));
   }
   if (receiver.items !== undefined) {
     const result = ofListMethod(receiver, receiver.items, method, args, apply);
@@ -309,6 +342,11 @@ function ofListMethod(
     case 'pop':
     case 'shift':
       return first?.number !== undefined ? items.at(first.number) : anyOf(items.slice(0, 16));
+    case 'values':
+    case 'entries':
+      return list.entries === undefined && method === 'entries' ? undefined : list;
+    case 'next':
+      return ofEntries(new Map([['value', anyOf(items.slice(0, 16))]]));
     case 'toString':
       return concatenated(items, ',');
     default:

@@ -2,7 +2,7 @@
 import type { Observer } from '../observer.ts';
 import type { Call } from '../reading/language.ts';
 import type { Action } from '../reading/perform.ts';
-import { NOTHING, type Value } from '../reading/values.ts';
+import { concatenated, elementsOf, NOTHING, ofTexts, type Value } from '../reading/values.ts';
 import { moduleImportedBy } from './names.ts';
 
 export const at =
@@ -91,6 +91,10 @@ export const reads =
     for (const index of indices) observer.reads({ name, line: call.line }, at(index)(call));
   };
 
+/** Asks a service or the system for passwords and keys. */
+export const proves: Action = ({ line }, observer, name) =>
+  observer.see('reads_credentials', { name, line }, 'asks for what proves who somebody is', true);
+
 export const opens: Action = (call, observer, name) => {
   const isMethod = name.endsWith('.open') && name.startsWith('pathlib.Path');
   const path = isMethod ? call.receiver : at(0, 'file')(call);
@@ -103,6 +107,16 @@ export const opens: Action = (call, observer, name) => {
 
 export const writes: Action = (call, observer, name) =>
   observer.writes({ name, line: call.line }, call.receiver, at(0)(call));
+
+export const writesLines: Action = (call, observer, name) =>
+  observer.writes({ name, line: call.line }, call.receiver, concatenated(elementsOf(at(0)(call) ?? NOTHING)));
+
+/** `print(text, file=file)` */
+export const prints: Action = ({ args, keywords, line }, observer, name) => {
+  const file = keywords.get('file');
+  if (file === undefined) return;
+  observer.writes({ name, line }, file, concatenated([concatenated(args, ' '), ofTexts(['\n'])]));
+};
 
 export const copies: Action = (call, observer, name) => {
   const doer = { name, line: call.line };
@@ -180,8 +194,24 @@ export const unpickles: Action = (call, observer, name) => {
   else observer.see('evaluates_text', doer, 'can run code that is hidden in the data', false);
 };
 
+/** `import name`, with the modules as texts. */
+export const importsByName: Action = ({ callee, line }, observer) =>
+  runsModules(observer, { name: 'import', line }, callee);
+
+/** Those of the program's own that it has written itself. */
+function runsModules(observer: Observer, doer: { name: string; line: number }, modules: Value): void {
+  const files = modules.texts.map((text) => text.replaceAll('.', '/'));
+  const texts = files.flatMap((file) => [`${file}.py`, `${file}/__init__.py`]);
+  observer.runsFile(doer, 'python', { ...modules, texts });
+}
+
+/** The module of a file that is named as well. */
+export const loadsFile: Action = (call, observer, name) =>
+  observer.runsFile({ name, line: call.line }, 'python', at(1, 'location')(call));
+
 export const imports: Action = (call, observer, name) => {
   const module = moduleImportedBy(call);
+  runsModules(observer, { name, line: call.line }, module);
   const isAssembled = module.origins.has('assembled') || module.origins.has('decoded');
   if (isAssembled && module.texts.some((text) => RISKY_MODULES.has(text.split('.')[0] ?? '')))
     observer.hides({ name, line: call.line }, 'imports a module by a name that is put together');

@@ -7,7 +7,7 @@ import { WrittenFiles } from '../writtenFiles.ts';
 import { unusualEncoding } from './encoding.ts';
 import { surelyBroken } from './errors.ts';
 import { PYTHON_KNOWLEDGE } from './knowledge.ts';
-import { canonical, globalNamed, isAmbient, memberOf } from './names.ts';
+import { canonical, globalNamed, isAmbient, isFilled, memberOf } from './names.ts';
 import { pythonOperation } from './operations.ts';
 import { readPython } from './program.ts';
 import { pythonResult } from './results.ts';
@@ -39,7 +39,7 @@ function observe(source: string, observer: Observer): void {
   if (surelyBroken(source, tree)) return;
   const program = readPython(source, tree);
   const evaluator = new Evaluator(program, {
-    ...{ shapeOf: program.shapeOf, globalNamed, isAmbient, canonical, memberOf, unwrapped },
+    ...{ shapeOf: program.shapeOf, globalNamed, isAmbient, isFilled, canonical, memberOf, unwrapped },
     ...{ operationOf: pythonOperation, resultOf: pythonResult },
   });
   for (let pass = 0; pass < PASSES; pass++) evaluator.pass();

@@ -83,7 +83,20 @@ export function isAmbient(): boolean {
   return false;
 }
 
-const FLAGS = table<number>({ O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2 });
+/** What the program itself gives things to. */
+export function isFilled(): boolean {
+  return false;
+}
+
+const FLAGS = table<number>({
+  O_RDONLY: 0,
+  O_WRONLY: 1,
+  O_RDWR: 2,
+  O_CREAT: 64,
+  O_EXCL: 128,
+  O_TRUNC: 512,
+  O_APPEND: 1024,
+});
 const STAT_BITS = table<number>({
   ...{ S_IXUSR: 0o100, S_IXGRP: 0o010, S_IXOTH: 0o001, S_IEXEC: 0o100, S_IRWXU: 0o700 },
   ...{ S_ISUID: 0o4000, S_ISGID: 0o2000 },

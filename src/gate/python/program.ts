@@ -103,6 +103,7 @@ class Walk implements PythonProgram {
     switch (node.type.name) {
       case 'ImportStatement':
         this.#import(node);
+        this.#happen({ kind: 'call', callee: node, args: [], isNew: false }, node);
         return;
       case 'AssignStatement':
       case 'NamedExpression':
@@ -164,6 +165,8 @@ class Walk implements PythonProgram {
       case 'BreakStatement':
       case 'YieldExpression':
       case 'YieldStatement':
+        this.#yield(node);
+        return;
       case 'AwaitExpression':
         this.#exit();
         return;
@@ -322,7 +325,7 @@ class Walk implements PythonProgram {
     const parameters = this.#parametersOf(node, scope);
     const isBound = isMethod && !this.#isStatic(node);
     this.functions[index] = {
-      ...{ scope, returns: [], isMethod },
+      ...{ scope, returns: [], yields: [], isMethod },
       parameters: isBound ? parameters.slice(1) : parameters,
     };
     this.#scopes.push(scope);
@@ -395,7 +398,19 @@ class Walk implements PythonProgram {
     this.#end(this.#endings.length - 1);
     const value = node.firstChild?.nextSibling;
     const owner = this.#owners.at(-1);
-    if (value && owner !== null && owner !== undefined) this.functions[owner]?.returns.push(value);
+    const isList = node.getChild(',') !== null;
+    if (value && typeof owner === 'number') this.functions[owner]?.returns.push(isList ? node : value);
+  }
+
+  #yield(node: SyntaxNode): void {
+    this.#exit();
+    const [, second, third] = meaningful(node);
+    const isAll = second?.type.name === 'from';
+    const value = isAll ? third : second;
+    const owner = this.#owners.at(-1);
+    const isList = node.getChild(',') !== null;
+    if (value !== undefined && typeof owner === 'number')
+      this.functions[owner]?.yields.push({ node: isList ? node : value, isAll });
   }
 
   #exit(): void {

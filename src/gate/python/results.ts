@@ -1,6 +1,7 @@
 /** What calls of Python give, as far as their arguments tell. */
 
 import * as decoding from '../reading/decoding.ts';
+import { fromJson } from '../reading/json.ts';
 import type { Call } from '../reading/language.ts';
 import {
   anyOf,
@@ -25,7 +26,7 @@ import { originOfOutput } from '../shell/output.ts';
 import { table } from '../table.ts';
 import { canonical, FETCHES, globalNamed, moduleImportedBy } from './names.ts';
 import { joinedPath, ofPathMethod, PATH } from './paths.ts';
-import { decodedAs, joinedBy, ofMethod } from './texts.ts';
+import { decodedAs, joinedBy, ofMethod, substituted } from './texts.ts';
 
 export function pythonResult(call: Call): Value | undefined {
   for (const name of call.callee.names) {
@@ -93,6 +94,20 @@ const variable: Result = ({ args: [name, fallback] }) => {
   if (name?.texts.includes('HOME') || name?.texts.includes('USERPROFILE')) return ofTexts(['~']);
   return { ...anyOf([fallback ?? NOTHING]), isOpen: true, names: new Set() };
 };
+
+const substitutes: Result = ({ receiver = NOTHING, args: [values], keywords }) =>
+  substituted(receiver, new Map([...(values?.entries ?? []), ...keywords]));
+
+/** Plain literals of Python are nearly JSON. */
+function asJson(literal: string): string {
+  return literal.length > 4096 || literal.includes('"')
+    ? literal
+    : literal
+        .replaceAll("'", '"')
+        .replaceAll('(', '[')
+        .replaceAll(')', ']')
+        .replace(/,\s*(?=[\]}])/g, '');
+}
 
 /** Longer ones are mostly no part of a text. */
 const MAX_RANGE = 64;
@@ -170,6 +185,12 @@ const RESULTS = table<Result>({
   'builtins.dict': ({ args, keywords }) =>
     withOrigins(ofEntries(new Map([...(args[0]?.entries ?? []), ...keywords])), handedOn(args)),
   'builtins.getattr': ({ args: [object = NOTHING, name = NOTHING] }) => memberThrough(object, name),
+  'string.Template': ({ args: [text = NOTHING] }) => ({ ...text, names: new Set(['string.Template()']) }),
+  'string.Template().substitute': substitutes,
+  'string.Template().safe_substitute': substitutes,
+  'collections.deque': ({ args: [value = NOTHING] }) => listOf(value),
+  'json.loads': ({ args: [text = NOTHING] }) => fromJson(text),
+  'ast.literal_eval': ({ args: [text = NOTHING] }) => fromJson(mapTexts(text, asJson)),
   'builtins.input': asked,
   'sys.stdin.read': asked,
   'sys.stdin.readline': asked,

@@ -3,10 +3,14 @@ import type { SyntaxNode } from '@lezer/common';
 import { isDisguised } from '../reading/decoding.ts';
 import type { Argument, Loop, Shape, Step } from '../reading/shapes.ts';
 import { NOTHING, named, ofNumber } from '../reading/values.ts';
-import { childrenOf, nameOf } from './statements.ts';
+import { childrenOf, importsOf, nameOf } from './statements.ts';
 import { bodyOf, delimitersOf, textOf } from './strings.ts';
 
 const UNKNOWN_SHAPE: Shape<SyntaxNode> = { kind: 'unknown' };
+
+/** Stands for what an import statement calls. */
+export const IMPORT_STATEMENT = 'import statement';
+const MAX_MODULES = 64;
 
 /** Where each function of the program stands in its list. */
 export type FunctionIndex = (node: SyntaxNode) => number;
@@ -34,6 +38,9 @@ export function pythonShape(
       const inner = children()[1];
       return inner === undefined ? UNKNOWN_SHAPE : { kind: 'any', of: [inner] };
     }
+    case 'ReturnStatement':
+    case 'YieldStatement':
+      return { kind: 'list', items: argumentsOf(children().slice(1), source) };
     case 'NamedExpression':
     case 'AwaitExpression':
     case 'YieldExpression':
@@ -69,6 +76,10 @@ export function pythonShape(
       return comprehensionShape(children().slice(1), source);
     case 'ArithOp':
       return { kind: 'value', value: named([`operator ${source.slice(node.from, node.to)}`]) };
+    case 'ImportStatement': {
+      const texts = importsOf(node, source).flatMap(({ modules }) => modules);
+      return { kind: 'value', value: { ...named([IMPORT_STATEMENT]), texts: texts.slice(0, MAX_MODULES) } };
+    }
     case 'LambdaExpression':
       return { kind: 'function', index: functionIndex(node) };
     default:
@@ -252,7 +263,7 @@ function binaryShape(node: SyntaxNode, source: string): Shape<SyntaxNode> {
   const text = source.slice(operator.from, operator.to);
   if (text === 'and' || text === 'or') return { kind: 'any', of: [left, right] };
   if (text === '+') return { kind: 'sum', parts: addends(node, source) };
-  if (operator.type.name !== 'ArithOp') return UNKNOWN_SHAPE;
+  if (!/^(Arith|Bit)Op$/.test(operator.type.name)) return UNKNOWN_SHAPE;
   return { kind: 'operation', operator: text, left, right };
 }
 

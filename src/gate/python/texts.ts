@@ -22,7 +22,7 @@ export function ofMethod(receiver: Value, method: string, { args, keywords }: Ca
   if (receiver.names.has('builtins.open()') && /^(read|readline|readlines)$/.test(method)) {
     return { ...NOTHING, origins: new Set(['read']) };
   }
-  if (receiver.names.size > 0) return undefined;
+  if (receiver.names.size > 0 && receiver.entries === undefined) return undefined;
   if (method === 'join' && first !== undefined) return joinedBy(receiver, first);
   if (method === 'items' && receiver.entries !== undefined) {
     return ofItems([...receiver.entries].map(([key, value]) => ofItems([ofTexts([key]), value])));
@@ -32,7 +32,12 @@ export function ofMethod(receiver: Value, method: string, { args, keywords }: Ca
     const entry = receiver.entries?.get(first.texts[0]);
     if (entry !== undefined) return entry;
   }
-  if (method === 'pop' && receiver.items !== undefined) return anyOf(receiver.items.slice(0, 16));
+  if (method === 'setdefault') {
+    const entry = receiver.entries?.get(first?.texts[0] ?? '');
+    return entry ?? second;
+  }
+  if (/^pop(left|right|item)?$/.test(method) && receiver.items !== undefined)
+    return anyOf(receiver.items.slice(0, 16));
   if (receiver.texts.length === 0) return undefined;
   switch (method) {
     case 'replace':
@@ -48,7 +53,7 @@ export function ofMethod(receiver: Value, method: string, { args, keywords }: Ca
     case 'strip':
     case 'lstrip':
     case 'rstrip':
-      return first === undefined ? mapTexts(receiver, (text) => text.trim()) : receiver;
+      return mapTexts(receiver, (text) => stripped(text, method, first));
     case 'encode':
       return mapTexts(receiver, decoding.toUtf8);
     case 'decode':
@@ -57,6 +62,8 @@ export function ofMethod(receiver: Value, method: string, { args, keywords }: Ca
       return mapTexts(receiver, (text) => Buffer.from(text, 'latin1').toString('hex'));
     case 'format':
       return formatted(receiver, args, keywords);
+    case 'format_map':
+      return formatted(receiver, [], first?.entries ?? new Map());
     case 'split':
       return split(receiver, first);
     case 'translate':
@@ -66,6 +73,31 @@ export function ofMethod(receiver: Value, method: string, { args, keywords }: Ca
     default:
       return undefined;
   }
+}
+
+/** Without the characters of a set at its ends. */
+function stripped(text: string, method: string, characters: Value | undefined): string | null {
+  if (characters === undefined) return text.trim();
+  const [set] = characters.texts;
+  if (set === undefined || set.length > 64) return null;
+  let [from, to] = [0, text.length];
+  if (method !== 'rstrip') while (from < to && set.includes(text[from] ?? '')) from++;
+  if (method !== 'lstrip') while (to > from && set.includes(text[to - 1] ?? '')) to--;
+  return text.slice(from, to);
+}
+
+/** `Template('$a ${b}').substitute(a=..., b=...)` */
+export function substituted(template: Value, keywords: ReadonlyMap<string, Value>): Value {
+  const results = template.texts.map((text) =>
+    concatenated(
+      text.split(/(\$\$|\$\w+|\$\{\w+\})/).map((piece) => {
+        if (piece === '$$') return ofTexts(['$']);
+        const name = /^\$\{?(\w+)\}?$/.exec(piece)?.[1];
+        return name === undefined ? ofTexts([piece]) : (keywords.get(name) ?? NOTHING);
+      }),
+    ),
+  );
+  return withOrigins(anyOf(results), handedOn([template]));
 }
 
 function replaced(text: Value, from: Value | undefined, to: Value | undefined): Value | undefined {

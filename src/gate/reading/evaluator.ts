@@ -23,6 +23,7 @@ import {
   elementsOf,
   handedOn,
   isValue,
+  mapOf,
   memberNames,
   NOTHING,
   named,
@@ -123,13 +124,20 @@ export class Evaluator<N> {
     }
   }
 
-  /** `list.append(x)`, `list.push(x)` */
+  /** `list.append(x)`, `list.push(x)`, `map.set(key, x)` */
   #grow(site: CallSite<N>, { method, receiver, args }: Call): void {
-    if (method === undefined || !GROWING.has(method) || receiver?.items === undefined) return;
+    const isMap = method === 'set' && receiver?.entries !== undefined;
+    if (method === undefined || (!isMap && (!GROWING.has(method) || receiver?.items === undefined))) return;
     const shape = this.#language.shapeOf(site.shape.callee);
     const object = shape.kind === 'member' ? this.#language.shapeOf(shape.object) : shape;
     if (object.kind !== 'name') return;
     const variable = variableOf(object.name, site.scope);
+    if (isMap) {
+      const [key = NOTHING, value = NOTHING] = args;
+      const pairs = [...(variable.before(site)?.items ?? []), ofItems([key, value])];
+      variable.set(site, mapOf(pairs), site.block);
+      return;
+    }
     const before = variable.before(site)?.items ?? [];
     const added = method === 'extend' ? args.flatMap(elementsOf) : args;
     const isFirst = method === 'unshift' || (method === 'insert' && args[0]?.number === 0);
@@ -257,8 +265,9 @@ export class Evaluator<N> {
     if (special !== undefined) return special;
     const attribute = this.#program.root.values.get(`.${name}`)?.value;
     const names = memberNames(object.names, name, this.#language.canonical);
-    if (attribute === undefined || names.size > 0) return named(names);
-    return attribute;
+    if (attribute === undefined) return named(names);
+    const isFilled = [...object.names].some((one) => this.#language.isFilled(one));
+    return names.size === 0 ? attribute : isFilled ? anyOf([named(names), attribute]) : named(names);
   }
 
   #callOf(shape: CallSite<N>['shape'], frame: Frame, site?: CallSite<N>): Call {
@@ -335,7 +344,7 @@ export class Evaluator<N> {
       return given.length > 0 ? NOTHING : (this.#language.resultOf(call) ?? NOTHING);
     }
     this.#calls++;
-    const results = given.flatMap(({ scope, parameters, returns }) => {
+    const results = given.flatMap(({ scope, parameters, returns, yields }) => {
       if (this.#steps-- <= 0) return [];
       const locals = new Map(
         parameters.map(({ name, isRest }, i) => [
@@ -344,7 +353,16 @@ export class Evaluator<N> {
         ]),
       );
       for (const [name, value] of locals) if (value === NOTHING) locals.delete(name);
-      return returns.slice(0, 8).map((node) => this.valueOf(node, { scope, locals, depth: 8 }));
+      const frame = { scope, locals, depth: 8 };
+      if (yields.length === 0) return returns.slice(0, 8).map((node) => this.valueOf(node, frame));
+      const items = yields.slice(0, 16).flatMap(({ node, isAll }) => {
+        if (this.#steps <= 0) return [];
+        const value = this.valueOf(node, frame);
+        const elements = isAll ? elementsOf(value) : [value];
+        this.#steps -= elements.length >> 2;
+        return elements;
+      });
+      return [ofItems(items, handedOn(items))];
     });
     this.#calls--;
     return anyOf(results);
@@ -353,16 +371,19 @@ export class Evaluator<N> {
   #table(entries: Extract<Shape<N>, { kind: 'table' }>['entries'], frame: Frame): Value {
     const all = new Map<string, Value>();
     const origins = new Set<Origin>();
+    const names = new Set<string>();
     for (const [i, { key, value: node }] of entries.slice(0, 256).entries()) {
       const value = this.valueOf(node, frame);
       for (const origin of handedOn([value])) origins.add(origin);
-      if (key === null) for (const [name, entry] of value.entries ?? []) all.set(name, entry);
-      else {
+      if (key === null) {
+        for (const [name, entry] of value.entries ?? []) all.set(name, entry);
+        for (const name of value.names) names.add(name);
+      } else {
         const property = this.#property(key, frame);
         all.set(textsOf(property)[0] ?? `${UNKNOWN}${i}`, value);
       }
     }
-    return withOrigins(ofEntries(all), origins);
+    return { ...ofEntries(all), names: new Set([...names].slice(0, 8)), origins };
   }
 
   #each(node: N, loops: readonly Loop<N>[], frame: Frame): Value {

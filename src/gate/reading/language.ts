@@ -26,6 +26,8 @@ export interface Language<N> {
   readonly globalNamed: (name: string) => Value;
   /** Parameters of this name are mostly handed what has this name elsewhere. */
   readonly isAmbient: (name: string) => boolean;
+  /** A thing of this name is also what the program gives to it: `exports.run = ...`. */
+  readonly isFilled: (name: string) => boolean;
   /** One name for a thing that has several. */
   readonly canonical: (name: string) => string;
   readonly memberOf: (object: Value, property: string) => Value | undefined;

@@ -61,6 +61,8 @@ export interface OwnFunction<N> {
   readonly scope: Scope;
   readonly parameters: readonly { readonly name: string; readonly isRest: boolean }[];
   readonly returns: N[];
+  /** What it gives one after the other; with `isAll`, all that is in it. */
+  readonly yields: { readonly node: N; readonly isAll: boolean }[];
   /** The first parameter is the object. */
   readonly isMethod: boolean;
 }

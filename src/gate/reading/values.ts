@@ -71,7 +71,17 @@ export function ofItems(items: readonly Value[], origins: Iterable<Origin> = NON
 }
 
 export function ofEntries(entries: ReadonlyMap<string, Value>): Value {
-  return { ...NOTHING, entries, isOpen: false };
+  const isOpen = entries.size > MAX_ITEMS;
+  return { ...NOTHING, entries: isOpen ? new Map([...entries].slice(-MAX_ITEMS)) : entries, isOpen };
+}
+
+/** A table that is gone through pair by pair. */
+export function mapOf(pairs: readonly Value[]): Value {
+  const list = ofItems(pairs);
+  const entries = (list.items ?? []).flatMap(({ items: [key = NOTHING, value = NOTHING] = [] }) =>
+    textsOf(key).map((text): [string, Value] => [text, value]),
+  );
+  return { ...list, entries: new Map(entries) };
 }
 
 /** It may be any of these; the later ones count for more where there is no room for all. */
@@ -89,12 +99,24 @@ export function anyOf(values: readonly Value[]): Value {
     ...{ names, texts },
     ...(number === undefined ? {} : { number }),
     ...(lists.length === 0 ? {} : { items: lists.at(-1)?.items ?? [] }),
-    ...(tables.length === 0 ? {} : { entries: new Map(tables.flatMap((one) => [...(one.entries ?? [])])) }),
+    ...(tables.length === 0 ? {} : { entries: merged(tables) }),
     functions: [...new Set(values.flatMap(({ functions }) => functions))].slice(-MAX_FUNCTIONS),
     ...(bound === undefined ? {} : { bound }),
     origins: originsOf(values),
     isOpen: values.some(({ isOpen }) => isOpen),
   };
+}
+
+/** The later ones count for more, and no more than there is room for is gone through. */
+function merged(tables: readonly Value[]): ReadonlyMap<string, Value> {
+  const all = new Map<string, Value>();
+  for (const { entries = [] } of tables.toReversed()) {
+    for (const [key, value] of entries) {
+      if (all.size >= MAX_ITEMS) return all;
+      if (!all.has(key)) all.set(key, value);
+    }
+  }
+  return all;
 }
 
 export function originsOf(values: readonly Value[]): ReadonlySet<Origin> {
