@@ -171,6 +171,15 @@ describe('any text at all', () => {
     ['javascript', 'calls', filled("require('child_process').execSync('rm -rf /x');\n")],
     ['javascript', 'functions of functions', filled("function f(a){return f(f(a))+f(a)}f('x');")],
     ['javascript', 'chains', filled('.then(r=>r)', 'fetch("x")')],
+    [
+      ...(['javascript', 'tables of tables'] as const),
+      Array.from({ length: 5000 }, (_one, i) => `module.exports={...module.exports,k${i}:1};`).join(''),
+    ],
+    [
+      ...(['javascript', 'generators of letters'] as const),
+      filled('g();', `const t='${'x'.repeat(4000)}'; function* g(){${'yield* t;'.repeat(16)}}`),
+    ],
+    ['javascript', 'sets of letters', filled('s=new Set(t);', `let t='${'x'.repeat(4000)}',s;`)],
     ['javascript', 'brackets', '('.repeat(MAX_INSPECTED_CHARACTERS)],
     ['shell', 'loops in loops', `${'for a in 1 2 3 4 5 6 7 8; do '.repeat(60)}rm $a;${' done;'.repeat(60)}`],
     ['shell', 'texts that double', filled('x=$x$x$x;', 'x=aaaaaaaaaaaa;')],
