@@ -162,12 +162,16 @@ export class Observer implements Observed {
   }
 
   runsFile(doer: Doer, language: LanguageName, path: Value | undefined): void {
-    for (const text of path?.texts ?? []) {
-      if (this.files.isFetched(text)) this.#runsFetched(doer);
-      const written = this.files.textOf(text);
-      if (written !== undefined) this.embed(language, written, doer.line);
-      else this.runsElsewhere(language, text);
-    }
+    for (const text of path?.texts ?? [])
+      if (!this.importsFile(doer, language, text)) this.runsElsewhere(language, text);
+  }
+
+  /** A file that a module's name may stand for; whether it is one of those that are known. */
+  importsFile(doer: Doer, language: LanguageName, path: string): boolean {
+    if (this.files.isFetched(path)) this.#runsFetched(doer);
+    const written = this.files.textOf(path);
+    if (written !== undefined) this.embed(language, written, doer.line);
+    return written !== undefined;
   }
 
   connects(doer: Doer, address?: Value): void {

@@ -122,7 +122,7 @@ function imports(observer: Observer, doer: Doer, module: Value): void {
     } else if (/^https?:/.test(text)) {
       observer.see('downloads_and_runs', doer, 'runs what it has fetched from elsewhere', true);
     } else if (!text.endsWith('.json')) {
-      observer.runsFile(doer, 'javascript', { ...module, texts: ENDINGS.map((ending) => text + ending) });
+      for (const ending of ENDINGS) observer.importsFile(doer, 'javascript', text + ending);
     }
   }
   const isHidden = module.origins.has('assembled') || module.origins.has('decoded');

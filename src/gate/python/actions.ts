@@ -202,7 +202,7 @@ export const importsByName: Action = ({ callee, line }, observer) =>
 function runsModules(observer: Observer, doer: { name: string; line: number }, modules: Value): void {
   const files = modules.texts.map((text) => text.replaceAll('.', '/'));
   const texts = files.flatMap((file) => [`${file}.py`, `${file}/__init__.py`]);
-  observer.runsFile(doer, 'python', { ...modules, texts });
+  for (const text of texts) observer.importsFile(doer, 'python', text);
 }
 
 /** The module of a file that is named as well. */
