@@ -355,7 +355,7 @@ def grow():
     os.write(fd, b'x' * 4096)
     os.close(fd)
 print(json.dumps({'grow': attempt(grow), 'chmod': attempt(lambda: os.chmod('/proc/self/fd/0', 0o777)), 'truncate': attempt(lambda: os.truncate('/proc/self/fd/0', 1 << 20)),
-  'kept': sys.stdin.read()}))`;
+  'kept': sys.stdin.read(8192)}))`;
     const inside = await probe<Record<string, string>>(sandbox, code, { stdin: 'the input' });
     // Its owner may write to it where it is a pipe, or a file of the sandbox's own under the same limit as all others.
     const isOwn = await probe<boolean>(
