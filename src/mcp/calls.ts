@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { OnOutput } from '../result/output.ts';
+import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
+import type { ElicitationApprover } from './approval/elicitationApprover.ts';
+import { pushedQuestions } from './approval/pushedQuestions.ts';
+import { ReturnedQuestions } from './approval/returnedQuestions.ts';
+import { progressNotes } from './progress.ts';
+import { toolResult } from './toolResult.ts';
+
+/** A call that has begun, and may have to wait for a person. */
+interface OpenCall {
+  readonly name: string;
+  readonly input: unknown;
+  readonly answer: Promise<ToolAnswer>;
+  readonly questions: ReturnedQuestions;
+  readonly controller: AbortController;
+  /** Of the request that waits for it at the moment. */
+  onOutput: OnOutput | undefined;
+}
+
+export interface CallsOptions {
+  readonly call: (name: string, input: unknown, options: ToolCallOptions) => Promise<ToolAnswer>;
+  readonly approver: ElicitationApprover;
+  /** How many calls may wait for an answer that comes with another request. */
+  readonly maxParked?: number;
+}
+
+/** How the client of a request can be asked. */
+export type Asking = 'within the call' | 'between two calls' | 'not at all';
+
+/** How long the answer of a call is kept that nobody has come back for. */
+const KEPT_MS = 10 * 60_000;
+
+/** The calls of one session. A call goes on over several requests where a person has to be asked in between. */
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #parked = new Map<string, OpenCall>();
+  readonly #closing = new AbortController();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  /** Answers one request. Nothing is begun again by a request that brings an answer. */
+  async handle(
+    name: string,
+    input: unknown,
+    context: ServerContext,
+    asking: Asking,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const { approver, call } = this.#options;
+    const notes = progressNotes(context);
+    const { signal } = context.mcpReq;
+    try {
+      if (asking === 'between two calls') return await this.#round(name, input, context, notes?.onOutput);
+      const asker = asking === 'within the call' ? pushedQuestions(context) : undefined;
+      const options = {
+        signal: AbortSignal.any([signal, this.#closing.signal]),
+        ...(notes === undefined ? {} : { onOutput: notes.onOutput }),
+      };
+      return toolResult(await approver.during(asker, () => call(name, input, options)));
+    } finally {
+      notes?.end();
+    }
+  }
+
+  /** Ends every call. */
+  close(): void {
+    this.#closing.abort();
+    this.#parked.clear();
+  }
+
+  async #round(
+    name: string,
+    input: unknown,
+    { mcpReq }: ServerContext,
+    onOutput: OnOutput | undefined,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const state = mcpReq.requestState<unknown>();
+    const open = state === undefined ? this.#begin(name, input) : this.#takeUp(state);
+    if (open === undefined) return refused('This question is not open any more.');
+    open.onOutput = onOutput;
+    const leave = (): void => open.controller.abort();
+    mcpReq.signal.addEventListener('abort', leave, { once: true });
+    try {
+      const { waiting } = open.questions;
+      if (state !== undefined && !(open.name === name && isDeepStrictEqual(open.input, input))) {
+        // What was approved is what was shown, and this is something else.
+        waiting?.answer(undefined);
+        open.controller.abort();
+        return refused('This is another call than the one that was asked about.');
+      }
+      if (state !== undefined) waiting?.answer(mcpReq.inputResponses?.[INPUT]);
+      const next = await Promise.race([open.answer, open.questions.next()]);
+      return 'form' in next ? this.#park(open, next.form) : toolResult(next);
+    } finally {
+      open.onOutput = undefined;
+      mcpReq.signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #begin(name: string, input: unknown): OpenCall {
+    const { approver, call } = this.#options;
+    const controller = new AbortController();
+    const questions = new ReturnedQuestions();
+    const options: ToolCallOptions = {
+      signal: AbortSignal.any([controller.signal, this.#closing.signal]),
+      onOutput: (chunk) => open.onOutput?.(chunk),
+    };
+    const answer = approver.during(questions, () => call(name, input, options));
+    const open: OpenCall = { name, input, answer, questions, controller, onOutput: undefined };
+    return open;
+  }
+
+  /** The answers to it are in the request that brings this state back, which nobody else can know. */
+  #park(open: OpenCall, form: Parameters<typeof inputRequired.elicit>[0]): InputRequiredResult {
+    const { maxParked = 100 } = this.#options;
+    const [oldest] = this.#parked.keys();
+    if (oldest !== undefined && this.#parked.size >= maxParked) this.#takeUp(oldest)?.controller.abort();
+    const requestState = randomUUID();
+    this.#parked.set(requestState, open);
+    const forget = (): void => {
+      setTimeout(() => this.#parked.delete(requestState), KEPT_MS).unref();
+    };
+    open.answer.then(forget, forget);
+    return inputRequired({ inputRequests: { [INPUT]: inputRequired.elicit(form) }, requestState });
+  }
+
+  #takeUp(state: unknown): OpenCall | undefined {
+    if (typeof state !== 'string') return undefined;
+    const open = this.#parked.get(state);
+    this.#parked.delete(state);
+    return open;
+  }
+}
+
+/** What the answer is called in the request that brings it. */
+const INPUT = 'approval';
+
+function refused(what: string): CallToolResult {
+  const error = {
+    code: 'APPROVAL_EXPIRED',
+    message: `${what} Nothing was done.`,
+    hint: 'Call the tool again, and it is asked again.',
+    details: {},
+  };
+  return toolResult({
+    text: `Error (${error.code}): ${error.message} ${error.hint}`,
+    structured: { error },
+    pictures: [],
+    isError: true,
+  });
+}
