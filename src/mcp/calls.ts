@@ -10,6 +10,7 @@ import {
 import type { OnOutput } from '../result/output.ts';
 import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
 import type { ElicitationApprover } from './approval/elicitationApprover.ts';
+import { pendingQuestion, withWaysToAnswer } from './approval/pending.ts';
 import { pushedQuestions } from './approval/pushedQuestions.ts';
 import { ReturnedQuestions } from './approval/returnedQuestions.ts';
 import { progressNotes } from './progress.ts';
@@ -27,8 +28,13 @@ interface OpenCall {
 }
 
 export interface CallsOptions {
+  /** What the caller is called, where somebody is asked for it. */
+  readonly caller: string;
+  /** Never rejects. */
   readonly call: (name: string, input: unknown, options: ToolCallOptions) => Promise<ToolAnswer>;
   readonly approver: ElicitationApprover;
+  /** Where a person finds what waits for an answer, where there is such a place. */
+  readonly consoleAddress: () => Promise<string | undefined>;
   /** How many calls may wait for an answer that comes with another request. */
   readonly maxParked?: number;
 }
@@ -44,10 +50,16 @@ export class Calls {
   readonly #options: CallsOptions;
   readonly #parked = new Map<string, OpenCall>();
   readonly #closing = new AbortController();
+  #running = 0;
 
   constructor(options: CallsOptions) {
     this.#options = options;
     setMaxListeners(0, this.#closing.signal);
+  }
+
+  /** Requests that wait for an answer. */
+  get running(): number {
+    return this.#running;
   }
 
   /** Answers one request. Nothing is begun again by a request that brings an answer. */
@@ -57,9 +69,10 @@ export class Calls {
     context: ServerContext,
     asking: Asking,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const { approver, call } = this.#options;
+    const { caller, approver, call } = this.#options;
     const notes = progressNotes(context);
     const { signal } = context.mcpReq;
+    this.#running++;
     try {
       if (asking === 'between two calls') return await this.#round(name, input, context, notes?.onOutput);
       const asker = asking === 'within the call' ? pushedQuestions(context) : undefined;
@@ -67,8 +80,9 @@ export class Calls {
         signal: AbortSignal.any([signal, this.#closing.signal]),
         ...(notes === undefined ? {} : { onOutput: notes.onOutput }),
       };
-      return toolResult(await approver.during(asker, () => call(name, input, options)));
+      return await this.#result(approver.during({ name: caller, asker }, () => call(name, input, options)));
     } finally {
+      this.#running--;
       notes?.end();
     }
   }
@@ -99,24 +113,31 @@ export class Calls {
         open.controller.abort();
         return refused('This is another call than the one that was asked about.');
       }
-      if (state !== undefined) waiting?.answer(mcpReq.inputResponses?.[INPUT]);
+      waiting?.answer(mcpReq.inputResponses?.[INPUT]);
       const next = await Promise.race([open.answer, open.questions.next()]);
-      return 'form' in next ? this.#park(open, next.form) : toolResult(next);
+      if ('form' in next) return this.#park(open, next.form);
+      return await this.#result(open.answer);
     } finally {
       open.onOutput = undefined;
       mcpReq.signal.removeEventListener('abort', leave);
     }
   }
 
+  async #result(answer: Promise<ToolAnswer>): Promise<CallToolResult> {
+    const done = await answer;
+    const isPending = pendingQuestion(done) !== undefined;
+    return toolResult(isPending ? withWaysToAnswer(done, await this.#options.consoleAddress()) : done);
+  }
+
   #begin(name: string, input: unknown): OpenCall {
-    const { approver, call } = this.#options;
+    const { caller, approver, call } = this.#options;
     const controller = new AbortController();
     const questions = new ReturnedQuestions();
     const options: ToolCallOptions = {
       signal: AbortSignal.any([controller.signal, this.#closing.signal]),
       onOutput: (chunk) => open.onOutput?.(chunk),
     };
-    const answer = approver.during(questions, () => call(name, input, options));
+    const answer = approver.during({ name: caller, asker: questions }, () => call(name, input, options));
     const open: OpenCall = { name, input, answer, questions, controller, onOutput: undefined };
     return open;
   }

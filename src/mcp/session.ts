@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/server';
 import { CLIENT_CAPABILITIES_META_KEY, McpServer } from '@modelcontextprotocol/server';
 import type { Tool } from '../operations/tools/tool.ts';
@@ -16,6 +17,8 @@ export interface SessionOptions {
   readonly tools: readonly Tool[];
   readonly toolbox: AgentTools;
   readonly approver: ElicitationApprover;
+  /** Where a person finds what waits for an answer, where there is such a place. */
+  readonly consoleAddress: () => Promise<string | undefined>;
 }
 
 /** The revisions of the protocol differ in how a client is asked: `legacy` are those before 2026. */
@@ -27,9 +30,14 @@ export class Session {
   readonly #calls: Calls;
 
   constructor(options: SessionOptions) {
-    const { toolbox, approver } = options;
+    const { toolbox, approver, consoleAddress } = options;
     this.#options = options;
-    this.#calls = new Calls({ approver, call: (...call) => toolbox.call(...call) });
+    this.#calls = new Calls({
+      // Of each session its own: a yes to one is none to another.
+      caller: `mcp-${randomBytes(4).toString('hex')}`,
+      ...{ approver, consoleAddress },
+      call: (...call) => toolbox.call(...call),
+    });
   }
 
   /** A new server for one connection, or for one request. */
@@ -59,6 +67,11 @@ export class Session {
     registerResources(server, toolbox);
     registerPrompts(server);
     return server;
+  }
+
+  /** Whether a call goes on. */
+  get isBusy(): boolean {
+    return this.#calls.running > 0;
   }
 
   /** Ends every call and every sandbox of its own; safe to call twice. */

@@ -3,7 +3,7 @@ import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { type Answer, type Question, showQuestion } from '../../operations/approvals.ts';
 
 const ONCE = 'approve this once';
-const AGAIN = 'approve, and exactly this again for an hour';
+const AGAIN = 'approve, and exactly this again in this session for an hour';
 const DENY = 'deny';
 
 const HOUR_SEC = 3600;
