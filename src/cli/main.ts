@@ -76,6 +76,9 @@ Examples:
   if (argv[2] === 'approvals' || argv[2] === 'help')
     (await import('./approvals/commands.ts')).addApprovalsCommands(approvals);
 
+  const mcp = program.command('mcp').description('give assistants the tools, by the Model Context Protocol');
+  if (argv[2] === 'mcp' || argv[2] === 'help') (await import('./mcp/commands.ts')).addMcpCommands(mcp);
+
   program
     .command('doctor')
     .description('say what works on this machine, what it holds, and how to get the rest')

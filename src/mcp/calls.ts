@@ -7,12 +7,12 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { OnOutput } from '../result/output.ts';
 import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
+import type { OnOutput } from '../result/output.ts';
 import type { ElicitationApprover } from './approval/elicitationApprover.ts';
 import { pendingQuestion, withWaysToAnswer } from './approval/pending.ts';
 import { pushedQuestions } from './approval/pushedQuestions.ts';
-import { ReturnedQuestions } from './approval/returnedQuestions.ts';
+import { type ReturnedQuestion, ReturnedQuestions } from './approval/returnedQuestions.ts';
 import { progressNotes } from './progress.ts';
 import { toolResult } from './toolResult.ts';
 
@@ -102,25 +102,20 @@ export class Calls {
     const state = mcpReq.requestState<unknown>();
     const open = state === undefined ? this.#begin(name, input) : this.#takeUp(state);
     if (open === undefined) return refused('This question is not open any more.');
-    open.onOutput = onOutput;
-    const leave = (): void => open.controller.abort();
-    mcpReq.signal.addEventListener('abort', leave, { once: true });
-    try {
-      const { waiting } = open.questions;
-      if (state !== undefined && !(open.name === name && isDeepStrictEqual(open.input, input))) {
-        // What was approved is what was shown, and this is something else.
-        waiting?.answer(undefined);
-        open.controller.abort();
-        return refused('This is another call than the one that was asked about.');
-      }
-      waiting?.answer(mcpReq.inputResponses?.[INPUT]);
-      const next = await Promise.race([open.answer, open.questions.next()]);
-      if ('form' in next) return this.#park(open, next.form);
-      return await this.#result(open.answer);
-    } finally {
-      open.onOutput = undefined;
-      mcpReq.signal.removeEventListener('abort', leave);
+    if (!(open.name === name && isDeepStrictEqual(open.input, input))) {
+      // What was approved is what was shown, and this is something else.
+      open.controller.abort();
+      return refused('This is another call than the one that was asked about.');
     }
+    const { waiting } = open.questions;
+    waiting?.answer(mcpReq.inputResponses?.[INPUT]);
+    const next = await untilNext(open, mcpReq.signal, onOutput);
+    if ('form' in next) return this.#park(open, next.form);
+    if (waiting === undefined || pendingQuestion(next) === undefined) return this.#result(open.answer);
+    // The answer came when the call had given up waiting: the same call finds it.
+    const again = this.#begin(name, input);
+    const last = await untilNext(again, mcpReq.signal, onOutput);
+    return 'form' in last ? this.#park(again, last.form) : this.#result(again.answer);
   }
 
   async #result(answer: Promise<ToolAnswer>): Promise<CallToolResult> {
@@ -161,6 +156,23 @@ export class Calls {
     const open = this.#parked.get(state);
     this.#parked.delete(state);
     return open;
+  }
+}
+
+/** Resolves to the answer, or to the next question on the way there. The signal ends the call. */
+async function untilNext(
+  open: OpenCall,
+  signal: AbortSignal,
+  onOutput: OnOutput | undefined,
+): Promise<ToolAnswer | ReturnedQuestion> {
+  const leave = (): void => open.controller.abort();
+  signal.addEventListener('abort', leave, { once: true });
+  open.onOutput = onOutput;
+  try {
+    return await Promise.race([open.answer, open.questions.next()]);
+  } finally {
+    open.onOutput = undefined;
+    signal.removeEventListener('abort', leave);
   }
 }
 

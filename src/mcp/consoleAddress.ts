@@ -7,7 +7,9 @@ const SERVE_FILE = z.object({ url: z.url({ protocol: /^https?$/ }), pid: z.int()
 /** The address of the console that a running `glovebox serve` of this user has. */
 export async function consoleAddress(stateFolder: string): Promise<string | undefined> {
   try {
-    const { url, pid } = SERVE_FILE.parse(JSON.parse(await readFile(join(stateFolder, 'serve.json'), 'utf8')));
+    const { url, pid } = SERVE_FILE.parse(
+      JSON.parse(await readFile(join(stateFolder, 'serve.json'), 'utf8')),
+    );
     process.kill(pid, 0);
     // Nothing of it but where it is: an address may hold a password.
     return new URL(url).origin;

@@ -15,6 +15,7 @@ export interface HttpOptions
   /** What every request has to bring along. */
   readonly token: string;
   readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
 }
 
 /** Where the protocol is spoken. */
@@ -22,12 +23,12 @@ export const MCP_PATH = '/mcp';
 
 /** Serves clients that know the token. Rejects where it cannot listen there; see `listen`. */
 export async function serveOverHttp(options: HttpOptions): Promise<Listening> {
-  const { host, port, allowRemote = false, token, allowedHosts, onWarning } = options;
+  const { host, port, allowRemote = false, token, onWarning } = options;
   const onUnexpected = (error: unknown): void =>
     onWarning(`unexpected: ${error instanceof Error ? error.stack : String(error)}`);
   const sessions = new Sessions({ ...options, maxBodyBytes: MAX_BODY_BYTES });
   const app = new Hono();
-  app.use(...guards({ allowedHosts }));
+  app.use(...guards(options));
   app.use(async ({ req }, next) => {
     const given = bearerOf(req.header('authorization'));
     if (given !== undefined && sameSecret(given, token)) return next();

@@ -100,7 +100,9 @@ export class Sessions {
   async #initialize(request: Request): Promise<Response> {
     const { open, maxSessions, maxBodyBytes, onWarning } = this.#options;
     if (this.#connected.size + this.#opening >= maxSessions) {
-      return rpcError(429, `There are ${maxSessions} sessions, and more may not be.`, { 'retry-after': '10' });
+      return rpcError(429, `There are ${maxSessions} sessions, and more may not be.`, {
+        'retry-after': '10',
+      });
     }
     this.#opening++;
     try {
