@@ -71,7 +71,12 @@ async function connect(surroundings: Surroundings) {
     },
     close: async () => {},
   };
-  const session = new Session({ tools: [RUN], toolbox, approver, consoleAddress: async () => 'http://console' });
+  const session = new Session({
+    tools: [RUN],
+    toolbox,
+    approver,
+    consoleAddress: async () => 'http://console',
+  });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const handle = serveStdio(({ era }) => session.server(era), { transport: ours });
   const client = new Client(
@@ -116,7 +121,10 @@ describe.each(ERAS)('a session with a client ($mode)', ({ mode }) => {
         ...{ name: 'code_execute', title: 'Run code', description: 'Runs code.' },
         annotations: RUN.annotations,
         inputSchema: expect.objectContaining({ type: 'object', required: ['code'] }),
-        outputSchema: expect.objectContaining({ type: 'object', anyOf: [expect.anything(), expect.anything()] }),
+        outputSchema: expect.objectContaining({
+          type: 'object',
+          anyOf: [expect.anything(), expect.anything()],
+        }),
       }),
     ]);
   });
@@ -124,20 +132,21 @@ describe.each(ERAS)('a session with a client ($mode)', ({ mode }) => {
   it('answers with text, pictures, links and what is structured', async () => {
     const work: Work = async () => ({
       ...done('hello'),
+      structured: { stdout: 'hello', stderr: '', meta: { stdout_bytes: 99, stderr_bytes: 0 } },
       pictures: [{ mimeType: 'image/png', data: 'aGk=' }],
       kept: { sandboxId: 's1', executionId: 'e1' },
     });
     const { call } = await connect({ mode, work });
     const { content, structuredContent, isError } = await call('free');
-    expect({ structuredContent, isError }).toEqual({ structuredContent: { stdout: 'hello' }, isError: false });
+    expect({ structuredContent, isError }).toMatchObject({
+      structuredContent: { stdout: 'hello' },
+      isError: false,
+    });
     expect(content).toEqual([
       { type: 'text', text: 'hello' },
       { type: 'image', mimeType: 'image/png', data: 'aGk=' },
       expect.objectContaining({
         ...{ type: 'resource_link', uri: 'glovebox://sandboxes/s1/executions/e1/stdout' },
-      }),
-      expect.objectContaining({
-        ...{ type: 'resource_link', uri: 'glovebox://sandboxes/s1/executions/e1/stderr' },
       }),
     ]);
   });
@@ -164,7 +173,10 @@ describe.each(ERAS)('a session with a client ($mode)', ({ mode }) => {
     ['decline', () => ({ action: 'decline' })],
     ['cancel', () => ({ action: 'cancel' })],
     ['an answer that was not offered', accept('yes')],
-    ['more than an answer', () => ({ action: 'accept', content: { decision: 'approve this once', also: 'x' } })],
+    [
+      'more than an answer',
+      () => ({ action: 'accept', content: { decision: 'approve this once', also: 'x' } }),
+    ],
     ['an answer without content', () => ({ action: 'accept' })],
   ])('runs nothing after %s', async (_name, person) => {
     const { call, ran, shown } = await connect({ mode, person });
@@ -267,7 +279,10 @@ describe('an answer that comes with another call', () => {
       ...{ name: 'code_execute', arguments: { code: 'print(2)' } },
       ...{ inputResponses: yes, requestState: asked['requestState'] },
     });
-    expect(changed).toMatchObject({ isError: true, structuredContent: { error: { code: 'APPROVAL_EXPIRED' } } });
+    expect(changed).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'APPROVAL_EXPIRED' } },
+    });
     const late = await raw(client, {
       ...{ name: 'code_execute', arguments: { code: 'print(1)' } },
       ...{ inputResponses: yes, requestState: asked['requestState'] },
@@ -284,7 +299,9 @@ describe('an answer that comes with another call', () => {
     const answered = { ...call, inputResponses: yes, requestState: asked['requestState'] };
     expect(await raw(client, answered)).toMatchObject({ isError: false });
     expect(await raw(client, answered)).toMatchObject({ isError: true });
-    expect(await raw(client, { ...call, inputResponses: yes })).toMatchObject({ resultType: 'input_required' });
+    expect(await raw(client, { ...call, inputResponses: yes })).toMatchObject({
+      resultType: 'input_required',
+    });
     expect(ran).toEqual(['print(1)']);
   });
 
@@ -306,4 +323,3 @@ describe('an answer that comes with another call', () => {
 async function raw(client: Client, params: Record<string, unknown>): Promise<Record<string, unknown>> {
   return client.request({ method: 'tools/call', params }, z.looseObject({}), { allowInputRequired: true });
 }
-

@@ -8,14 +8,21 @@ export function toolResult({ text, pictures, structured, isError, kept }: ToolAn
     content: [
       { type: 'text', text },
       ...pictures.map(({ mimeType, data }) => ({ type: 'image' as const, mimeType, data })),
-      ...(kept === undefined ? [] : STREAMS.map((stream) => wholeOutput(kept, stream))),
+      ...(kept === undefined ? [] : cutStreams(structured).map((stream) => wholeOutput(kept, stream))),
     ],
     structuredContent: { ...structured },
     isError,
   };
 }
 
-const STREAMS = ['stdout', 'stderr'] as const;
+/** The streams of which not everything stands in the answer. */
+function cutStreams(structured: ToolAnswer['structured']): StreamName[] {
+  const meta = structured['meta'] as Readonly<Record<string, unknown>> | undefined;
+  return (['stdout', 'stderr'] as const).filter((stream) => {
+    const bytes = meta?.[`${stream}_bytes`];
+    return typeof bytes === 'number' && bytes > Buffer.byteLength(String(structured[stream] ?? ''));
+  });
+}
 
 function wholeOutput(
   { sandboxId, executionId }: NonNullable<ToolAnswer['kept']>,
@@ -25,7 +32,7 @@ function wholeOutput(
     type: 'resource_link',
     uri: outputUri(sandboxId, executionId, stream),
     name: `the whole ${stream}`,
-    description: 'Page by page: each page names the next one.',
+    description: 'In pages of 65536 bytes: ?offset= takes the byte that a page begins with.',
     mimeType: 'text/plain',
   };
 }

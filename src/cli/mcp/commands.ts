@@ -24,6 +24,11 @@ export function addMcpCommands(mcp: Command): void {
     .option('--max-output-kb <n>', 'how much of each stream is kept (SANDBOX_MAX_OUTPUT_KB)')
     .addOption(new Option('--min-isolation <level>', 'refuse anything weaker').choices([...ISOLATION_LEVELS]))
     .addOption(new Option('--gate <mode>', 'what a person is asked about (SANDBOX_GATE)').choices([...GATES]))
+    .option(
+      '--patience <seconds>',
+      'how long a call waits for a person; clients give up on one after a minute',
+      '40',
+    )
     .option(...CONFIG)
     .addHelpText(
       'after',

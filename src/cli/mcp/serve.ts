@@ -6,6 +6,7 @@ import { ElicitationApprover } from '../../mcp/approval/elicitationApprover.ts';
 import { consoleAddress } from '../../mcp/consoleAddress.ts';
 import { Session } from '../../mcp/session.ts';
 import { type Context, createContext } from '../../operations/context.ts';
+import { SandboxManager } from '../../operations/sandboxManager.ts';
 import { TOOLS, Toolbox } from '../../operations/tools/toolbox.ts';
 import { isLoopback } from '../../web/loopback.ts';
 import { cancellableProgram } from '../cancel.ts';
@@ -20,6 +21,7 @@ export interface ServeFlags {
   readonly allowOrigin?: readonly string[];
   readonly maxSessions: string;
   readonly idleTimeout: string;
+  readonly patience: string;
   readonly runtime?: string;
   readonly timeout?: string;
   readonly memoryMb?: string;
@@ -28,9 +30,6 @@ export interface ServeFlags {
   readonly gate?: string;
   readonly config?: string;
 }
-
-/** How long a call waits for a person: clients give up on one after a minute. */
-const PATIENCE_SEC = 40;
 
 /** How long answers may still take when the server ends. */
 const GRACE_SEC = 2;
@@ -44,16 +43,19 @@ export function serve(flags: ServeFlags): Promise<number> {
     survive(onWarning);
     const approver = new ElicitationApprover();
     const context = await contextOf(flags, approver);
-    const open = () => openSession(context, approver);
+    // Of all sessions together there are as many sandboxes as there may be.
+    await using manager = new SandboxManager();
+    const open = () => openSession(context, approver, manager);
     if (flags.http) await serveHttp(flags, open, signal, onWarning);
     else await serveStdio(open(), signal, onWarning);
     return 0;
   });
 }
 
-function contextOf(flags: ServeFlags, approver: ElicitationApprover): Promise<Context> {
+async function contextOf(flags: ServeFlags, approver: ElicitationApprover): Promise<Context> {
   return createContext({
-    ...{ surface: 'mcp', approvers: [approver], askedBy: approver.askedBy, patienceSec: PATIENCE_SEC },
+    ...{ surface: 'mcp', approvers: [approver], askedBy: approver.askedBy },
+    patienceSec: wholeNumber('--patience', flags.patience, 1, 24 * 3600),
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
     overrides: {
       type: flags.runtime,
@@ -75,10 +77,10 @@ function contextOf(flags: ServeFlags, approver: ElicitationApprover): Promise<Co
   });
 }
 
-function openSession(context: Context, approver: ElicitationApprover): Session {
+function openSession(context: Context, approver: ElicitationApprover, manager: SandboxManager): Session {
   const folder = stateFolder();
   return new Session({
-    ...{ tools: TOOLS, toolbox: new Toolbox({ context }), approver },
+    ...{ tools: TOOLS, toolbox: new Toolbox({ context, manager }), approver },
     consoleAddress: async () => (folder === undefined ? undefined : consoleAddress(folder)),
   });
 }
