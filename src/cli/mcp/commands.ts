@@ -42,7 +42,8 @@ Examples:
     )
     .action(async (options) => {
       const { serve } = await import('./serve.ts');
-      process.exitCode = await serve(options);
+      // A question that is still open would keep us here until its time is over; it counts for nothing without us.
+      process.exit(await serve(options));
     });
   mcp
     .command('config')
