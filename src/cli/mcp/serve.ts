@@ -119,8 +119,10 @@ async function serveHttp(
       `${host} can be reached from other machines, and nothing is encrypted: whoever reads along learns the token.`,
     );
   }
-  process.stderr.write(`glovebox: The Model Context Protocol is spoken at ${listening.url}${MCP_PATH}\n`);
-  if (isNew) process.stderr.write(`glovebox: Authorization: Bearer ${token}\n`);
+  const authorization = isNew ? `glovebox: Authorization: Bearer ${token}\n` : '';
+  process.stderr.write(
+    `${authorization}glovebox: The Model Context Protocol is spoken at ${listening.url}${MCP_PATH}\n`,
+  );
   await aborted(signal);
   await listening.close({ graceSec: GRACE_SEC });
 }

@@ -26,8 +26,8 @@ interface Connected {
   usedAt: number;
 }
 
-/** How often it is looked for sessions that nobody uses. */
-const LOOK_MS = 10_000;
+/** How often it is looked for sessions that nobody uses, at least. */
+const LOOK_SEC = 10;
 
 /**
  * The sessions of all clients that know the token. Clients of before 2026 have one each; those of 2026 have none, and
@@ -45,7 +45,7 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
-    this.#timer = setInterval(() => this.endIdle(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.endIdle(), Math.min(LOOK_SEC, options.idleSec) * 1000).unref();
     const session = options.open();
     const handler = createMcpHandler(() => session.server('modern'), {
       legacy: 'reject',
