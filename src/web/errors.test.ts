@@ -16,7 +16,7 @@ it('has a status for every code, and 500 for what only we could have caused', ()
   expect(of(401)).toEqual(['UNAUTHENTICATED']);
   expect(of(403)).toEqual(['APPROVAL_DENIED', 'FORBIDDEN', 'POLICY_DENIED']);
   expect(of(404)).toEqual(['FILE_NOT_FOUND', 'SANDBOX_NOT_FOUND']);
-  expect(statusOf('APPROVAL_PENDING')).toBe(409);
+  expect(of(409)).toEqual(['APPROVAL_PENDING', 'WORKSPACE_CHANGED']);
   expect(of(410)).toEqual(['APPROVAL_EXPIRED', 'SANDBOX_CLOSED']);
   expect(of(422)).toEqual(['POLICY_NOT_ENFORCEABLE']);
   expect(of(429)).toEqual(['QUOTA_EXCEEDED']);
