@@ -8,10 +8,9 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/glovebox-mcp-peers.XXXXXX")
 trap 'rm -r -- "$folder"' EXIT
 trap 'exit 130' INT TERM
 
-# Node.js comes as a package whose only script puts the binary in its place.
-npm install --prefix "$folder" --no-audit --no-fund --no-save --ignore-scripts \
-  @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/inspector@2.12.0
-npm install --prefix "$folder" --no-audit --no-fund --no-save node@24.21.0
+# Of these only Node.js runs a script: it puts the binary in its place.
+npm install --prefix "$folder" --no-audit --no-fund \
+  node@24 @modelcontextprotocol/conformance@0.1.16 @modelcontextprotocol/inspector@2.12.0
 "$folder/node_modules/node/bin/node" --version
 
 MCP_PEERS="$folder" REQUIRED_RUNTIMES="mcp-peers,${REQUIRED_RUNTIMES:-}" \

@@ -76,6 +76,9 @@ Examples:
   if (argv[2] === 'approvals' || argv[2] === 'help')
     (await import('./approvals/commands.ts')).addApprovalsCommands(approvals);
 
+  const keys = program.command('keys').description('keys for those who may ask a server of yours');
+  if (argv[2] === 'keys' || argv[2] === 'help') (await import('./keys/commands.ts')).addKeysCommands(keys);
+
   const mcp = program.command('mcp').description('give assistants the tools, by the Model Context Protocol');
   if (argv[2] === 'mcp' || argv[2] === 'help') (await import('./mcp/commands.ts')).addMcpCommands(mcp);
 
