@@ -7,6 +7,7 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { SandboxError } from '../errors.ts';
 import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { ElicitationApprover } from './approval/elicitationApprover.ts';
@@ -35,9 +36,14 @@ export interface CallsOptions {
   readonly approver: ElicitationApprover;
   /** Where a person finds what waits for an answer, where there is such a place. */
   readonly consoleAddress: () => Promise<string | undefined>;
+  /** How many requests may wait for an answer at a time. */
+  readonly maxRunning?: number;
   /** How many calls may wait for an answer that comes with another request. */
   readonly maxParked?: number;
 }
+
+const MAX_RUNNING = 32;
+const MAX_PARKED = 100;
 
 /** How the client of a request can be asked. */
 export type Asking = 'within the call' | 'between two calls' | 'not at all';
@@ -69,7 +75,8 @@ export class Calls {
     context: ServerContext,
     asking: Asking,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const { caller, approver, call } = this.#options;
+    const { caller, approver, call, maxRunning = MAX_RUNNING } = this.#options;
+    if (this.#running >= maxRunning) return refused(tooMany(maxRunning));
     const notes = progressNotes(context);
     const { signal } = context.mcpReq;
     this.#running++;
@@ -101,11 +108,11 @@ export class Calls {
   ): Promise<CallToolResult | InputRequiredResult> {
     const state = mcpReq.requestState<unknown>();
     const open = state === undefined ? this.#begin(name, input) : this.#takeUp(state);
-    if (open === undefined) return refused('This question is not open any more.');
+    if (open === undefined) return refused(expired('This question is not open any more.'));
     if (!(open.name === name && isDeepStrictEqual(open.input, input))) {
       // What was approved is what was shown, and this is something else.
       open.controller.abort();
-      return refused('This is another call than the one that was asked about.');
+      return refused(expired('This is another call than the one that was asked about.'));
     }
     const { waiting } = open.questions;
     waiting?.answer(mcpReq.inputResponses?.[INPUT]);
@@ -139,7 +146,7 @@ export class Calls {
 
   /** The answers to it are in the request that brings this state back, which nobody else can know. */
   #park(open: OpenCall, form: Parameters<typeof inputRequired.elicit>[0]): InputRequiredResult {
-    const { maxParked = 100 } = this.#options;
+    const { maxParked = MAX_PARKED } = this.#options;
     const [oldest] = this.#parked.keys();
     if (oldest !== undefined && this.#parked.size >= maxParked) this.#takeUp(oldest)?.controller.abort();
     const requestState = randomUUID();
@@ -179,17 +186,21 @@ async function untilNext(
 /** What the answer is called in the request that brings it. */
 const INPUT = 'approval';
 
-function refused(what: string): CallToolResult {
-  const error = {
-    code: 'APPROVAL_EXPIRED',
-    message: `${what} Nothing was done.`,
+function refused(refusal: SandboxError): CallToolResult {
+  const { code, message, hint } = refusal;
+  const text = `Error (${code}): ${message} ${hint}`;
+  return toolResult({ text, structured: refusal.toJSON(), pictures: [], isError: true });
+}
+
+function expired(what: string): SandboxError {
+  return new SandboxError('APPROVAL_EXPIRED', `${what} Nothing was done.`, {
     hint: 'Call the tool again, and it is asked again.',
-    details: {},
-  };
-  return toolResult({
-    text: `Error (${error.code}): ${error.message} ${error.hint}`,
-    structured: { error },
-    pictures: [],
-    isError: true,
+  });
+}
+
+function tooMany(max: number): SandboxError {
+  return new SandboxError('QUOTA_EXCEEDED', `${max} calls go on, and more may not. Nothing was done.`, {
+    hint: 'Wait for one of them to end, or cancel it.',
+    details: { max },
   });
 }

@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { isSandboxError } from '../errors.ts';
 import { Gate } from '../gate/approval/gate.ts';
@@ -259,6 +259,25 @@ describe.each(ERAS)('a session with a client ($mode)', ({ mode }) => {
       },
     );
     expect(notes).toEqual([{ progress: 18, message: 'line 1\n\\u{1b}[31mred\\u{202e}' }]);
+  });
+
+  it('lets no more than 32 calls go on at a time, and more again when one has ended', async () => {
+    const ends: (() => void)[] = [];
+    const { call } = await connect({
+      mode,
+      work: (code) => new Promise((answer) => ends.push(() => answer(done(code)))),
+    });
+    const calls = Array.from({ length: 32 }, () => call('free'));
+    expect(await call('free')).toMatchObject({
+      ...{ isError: true, structuredContent: { error: { code: 'QUOTA_EXCEEDED' } } },
+    });
+    expect(ends).toHaveLength(32);
+    for (const end of ends) end();
+    await Promise.all(calls);
+    const last = call('free');
+    await vi.waitFor(() => expect(ends).toHaveLength(33));
+    ends.at(-1)?.();
+    expect(await last).toMatchObject({ isError: false });
   });
 
   it('goes on after a tool that does not exist', async () => {

@@ -29,10 +29,10 @@ export async function serveOverStdio(options: StdioOptions): Promise<void> {
     transport,
     onerror: (error) => onWarning(error.message),
   });
+  await over(input, lines, output, signal);
   try {
-    await over(input, lines, output, signal);
-  } finally {
     await session.close();
+  } finally {
     await handle.close();
   }
 }
