@@ -1,0 +1,30 @@
+import { errorForModel } from '../operations/modelText.ts';
+import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
+import { isSandboxError } from '../errors.ts';
+
+/** A JSON Schema of an object. */
+export type ObjectSchema = Readonly<Record<string, unknown>> & { readonly type: 'object' };
+
+/** One tool as a model is told of it, wherever it comes from. */
+export interface AgentTool {
+  /** Letters, digits, `_` and `-`; at most 64 of them. */
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: ObjectSchema;
+  /** Never rejects. */
+  call(input: unknown, options?: ToolCallOptions): Promise<ToolAnswer>;
+}
+
+/** What every provider takes for the name of a tool. */
+export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The answer of a call that was not done. */
+export function failedAnswer(error: unknown): ToolAnswer {
+  const { code, message, hint, details } = isSandboxError(error)
+    ? error
+    : { code: 'TOOL_FAILED', message: error instanceof Error ? error.message : String(error), hint: '', details: {} };
+  return {
+    ...{ text: errorForModel(error), structured: { error: { code, message, hint, details } } },
+    ...{ pictures: [], isError: true },
+  };
+}
