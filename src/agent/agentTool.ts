@@ -1,6 +1,6 @@
+import { isSandboxError } from '../errors.ts';
 import { errorForModel } from '../operations/modelText.ts';
 import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
-import { isSandboxError } from '../errors.ts';
 
 /** A JSON Schema of an object. */
 export type ObjectSchema = Readonly<Record<string, unknown>> & { readonly type: 'object' };
@@ -22,7 +22,12 @@ export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export function failedAnswer(error: unknown): ToolAnswer {
   const { code, message, hint, details } = isSandboxError(error)
     ? error
-    : { code: 'TOOL_FAILED', message: error instanceof Error ? error.message : String(error), hint: '', details: {} };
+    : {
+        code: 'TOOL_FAILED',
+        message: error instanceof Error ? error.message : String(error),
+        hint: '',
+        details: {},
+      };
   return {
     ...{ text: errorForModel(error), structured: { error: { code, message, hint, details } } },
     ...{ pictures: [], isError: true },

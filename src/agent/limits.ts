@@ -27,7 +27,8 @@ export const DEFAULT_MAX_STEPS = 20;
 
 /** Throws `INPUT_INVALID` for limits that cannot be held. */
 export function checkLimits({ maxSteps, maxTokens, maxCostUsd, prices }: AgentLimits): void {
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0)) throw notPositive('steps', maxSteps);
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && maxSteps > 0))
+    throw notPositive('steps', maxSteps);
   if (maxTokens !== undefined && !(maxTokens > 0)) throw notPositive('tokens', maxTokens);
   if (maxCostUsd !== undefined && !(maxCostUsd > 0)) throw notPositive('dollars', maxCostUsd);
   if (prices !== undefined && !(prices.input >= 0 && prices.output >= 0)) {
@@ -36,14 +37,21 @@ export function checkLimits({ maxSteps, maxTokens, maxCostUsd, prices }: AgentLi
     });
   }
   if (maxCostUsd !== undefined && prices === undefined) {
-    throw new SandboxError('INPUT_INVALID', 'A limit in dollars needs the prices of the model, which nobody has told.', {
-      hint: 'Give them in dollars for a million tokens: --price-in 3 --price-out 15, or limit tokens: --max-tokens 200000',
-    });
+    throw new SandboxError(
+      'INPUT_INVALID',
+      'A limit in dollars needs the prices of the model, which nobody has told.',
+      {
+        hint: 'Give them in dollars for a million tokens: --price-in 3 --price-out 15, or limit tokens: --max-tokens 200000',
+      },
+    );
   }
 }
 
 /** In US dollars; undefined where no prices are known. */
-export function costUsd({ inputTokens, outputTokens }: Spent, prices: Prices | undefined): number | undefined {
+export function costUsd(
+  { inputTokens, outputTokens }: Spent,
+  prices: Prices | undefined,
+): number | undefined {
   if (prices === undefined) return undefined;
   return (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000;
 }

@@ -95,7 +95,9 @@ function modelFailed(error: unknown): SandboxError {
   const { statusCode, lastError } = error as { statusCode?: number; lastError?: { statusCode?: number } };
   const status = statusCode ?? lastError?.statusCode;
   return new SandboxError('MODEL_FAILED', `The model did not answer: ${describe(error)}`, {
-    hint: HINTS[status ?? 0] ?? 'Check the name of the model, the address and the network, and go on with --resume.',
+    hint:
+      HINTS[status ?? 0] ??
+      'Check the name of the model, the address and the network, and go on with --resume.',
     ...(status === undefined ? {} : { details: { status } }),
     cause: error,
   });

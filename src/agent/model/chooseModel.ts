@@ -74,7 +74,8 @@ function keyIn(environment: Environment, variable: string): string {
 }
 
 function checkedUrl(model: string, baseUrl: string | undefined): string {
-  if (baseUrl !== undefined && URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return baseUrl;
+  if (baseUrl !== undefined && URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol))
+    return baseUrl;
   const what = baseUrl === undefined ? 'needs an address' : `cannot be at ${JSON.stringify(baseUrl)}`;
   throw new SandboxError('INPUT_INVALID', `The model ${JSON.stringify(model)} ${what}.`, {
     hint: 'Name the server, as in: --base-url http://127.0.0.1:11434/v1',

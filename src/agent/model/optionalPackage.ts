@@ -12,10 +12,14 @@ export async function optionalPackage<Module>(
     const { code, message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
     if (!isMissing || !message.includes(name)) throw error;
-    throw new SandboxError('CONFIG_INVALID', `The package ${name} is not installed, which is needed ${purpose}.`, {
-      hint: `Run: npm install ${name}`,
-      details: { package: name },
-      cause: error,
-    });
+    throw new SandboxError(
+      'CONFIG_INVALID',
+      `The package ${name} is not installed, which is needed ${purpose}.`,
+      {
+        hint: `Run: npm install ${name}`,
+        details: { package: name },
+        cause: error,
+      },
+    );
   }
 }

@@ -1,6 +1,6 @@
+import type { Context } from '../context.ts';
 import type { LiveSandbox } from '../liveSandbox.ts';
 import type { SandboxInfo, SandboxManager } from '../sandboxManager.ts';
-import type { Context } from '../context.ts';
 import type { Tool, ToolAnswer, ToolCallOptions } from './tool.ts';
 
 /** The tools, in the order in which they are told to a model. */

@@ -1,0 +1,102 @@
+import { SandboxError } from '../errors.ts';
+import type { Context } from '../operations/context.ts';
+import { callTool } from '../operations/tools/callTool.ts';
+import type { ToolAnswer } from '../operations/tools/tool.ts';
+import { type AgentTool, failedAnswer, type ObjectSchema, TOOL_NAME } from './agentTool.ts';
+import { shorten } from './shorten.ts';
+
+/** A tool that somebody else wrote, and that runs outside of any sandbox. */
+export interface ForeignTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: ObjectSchema;
+  /** Who supplies it, for a person. */
+  readonly from: string;
+  /** What must not stand in the record. */
+  readonly secrets?: readonly string[];
+  /** Throws `INPUT_INVALID`, before anybody is asked, for what it cannot be called with. */
+  check?(input: Readonly<Record<string, unknown>>): void;
+  run(input: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<ForeignResult>;
+}
+
+export interface ForeignResult {
+  readonly text: string;
+  readonly structured?: Readonly<Record<string, unknown>>;
+  readonly isError?: boolean;
+}
+
+const MAX_TEXT_CHARACTERS = 16_384;
+const MAX_DESCRIPTION_CHARACTERS = 2000;
+
+/** The tool as a model is told of it: its calls pass the gate, and what it says is bounded. */
+export function foreignTool(context: Context, tool: ForeignTool): AgentTool {
+  const { name, parameters, from, secrets = [] } = tool;
+  return {
+    ...{ name, parameters, description: shorten(tool.description, MAX_DESCRIPTION_CHARACTERS) },
+    async call(given, { signal } = {}) {
+      try {
+        const input = inputOf(tool, given);
+        const call = { tool: name, from, input, secrets, signal };
+        return answerOf(await callTool(context, call, () => unlessAborted(tool.run(input, signal), signal)));
+      } catch (error) {
+        return failedAnswer(error);
+      }
+    },
+  };
+}
+
+/** Throws `CONFIG_INVALID` for a name that no provider takes, and for one that stands there twice. */
+export function assertDistinct(tools: readonly AgentTool[]): void {
+  const seen = new Set<string>();
+  for (const { name } of tools) {
+    if (!TOOL_NAME.test(name))
+      throw unusableName(name, 'has characters that no model takes, or more than 64 of them');
+    if (seen.has(name)) throw unusableName(name, 'stands there twice');
+    seen.add(name);
+  }
+}
+
+function inputOf({ name, check = () => {} }: ForeignTool, given: unknown): Readonly<Record<string, unknown>> {
+  const input = given ?? {};
+  if (typeof input !== 'object' || Array.isArray(input)) {
+    throw new SandboxError('INPUT_INVALID', `The tool ${name} takes an object.`, {
+      hint: 'Give what its parameters say.',
+    });
+  }
+  const named = input as Readonly<Record<string, unknown>>;
+  check(named);
+  return named;
+}
+
+function answerOf({ text, structured = {}, isError = false }: ForeignResult): ToolAnswer {
+  return { text: shorten(text || '(no output)', MAX_TEXT_CHARACTERS), structured, pictures: [], isError };
+}
+
+/** Nobody waits any longer for what does not listen to the signal. */
+async function unlessAborted<T>(running: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return running;
+  signal.throwIfAborted();
+  const { promise, reject } = withReject();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([running, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function withReject(): { promise: Promise<never>; reject: (reason: unknown) => void } {
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<never>((_resolve, given) => {
+    reject = given;
+  });
+  return { promise, reject };
+}
+
+function unusableName(name: string, why: string): SandboxError {
+  return new SandboxError('CONFIG_INVALID', `The tool ${JSON.stringify(name)} ${why}.`, {
+    hint: 'Give it another name, of letters, digits, _ and -.',
+    details: { tool: name },
+  });
+}
