@@ -13,7 +13,7 @@ import { type Memory, newMemory } from './memory/memory.ts';
 import { readMemory, writeMemory } from './memory/memoryFile.ts';
 import { type AgentEnd, runAgent } from './runAgent.ts';
 import { sandboxTools } from './sandboxTools.ts';
-import { RESUMED } from './systemPrompt.ts';
+import { GO_ON, RESUMED } from './systemPrompt.ts';
 
 export interface AgentOptions {
   /** Settings for the surface `agent`. */
@@ -115,7 +115,7 @@ function resumed(before: Memory | undefined, task: string | undefined, model: st
       hint: 'Give a further task: glovebox agent --resume "TASK"',
     });
   }
-  const said = task === undefined ? RESUMED : `${task}\n\n(${RESUMED})`;
+  const said = task === undefined ? GO_ON : `${task}\n\n(${RESUMED})`;
   return { ...before, model, messages: [...before.messages, { role: 'user', content: said }] };
 }
 

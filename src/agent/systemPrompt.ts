@@ -9,5 +9,7 @@ export const SYSTEM_PROMPT = `You solve a task by running code in a sandbox that
 - When the task is solved, answer in plain text without calling a tool. Say only what you have seen to be so.`;
 
 /** What it is told when somebody goes on with what was begun. */
-export const RESUMED =
-  'This conversation was interrupted and goes on now. Sandboxes from before, with their files, are gone: make a new one where you need it. Go on with the task.';
+export const RESUMED = 'Sandboxes from before, with their files, are gone: make a new one where you need it.';
+
+/** The same where nobody gives a further task. */
+export const GO_ON = `This conversation was interrupted. Go on with the task. ${RESUMED}`;
