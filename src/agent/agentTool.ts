@@ -1,5 +1,3 @@
-import { isSandboxError } from '../errors.ts';
-import { errorForModel } from '../operations/modelText.ts';
 import type { ToolAnswer, ToolCallOptions } from '../operations/tools/tool.ts';
 
 /** A JSON Schema of an object. */
@@ -17,19 +15,3 @@ export interface AgentTool {
 
 /** What every provider takes for the name of a tool. */
 export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** The answer of a call that was not done. */
-export function failedAnswer(error: unknown): ToolAnswer {
-  const { code, message, hint, details } = isSandboxError(error)
-    ? error
-    : {
-        code: 'TOOL_FAILED',
-        message: error instanceof Error ? error.message : String(error),
-        hint: '',
-        details: {},
-      };
-  return {
-    ...{ text: errorForModel(error), structured: { error: { code, message, hint, details } } },
-    ...{ pictures: [], isError: true },
-  };
-}

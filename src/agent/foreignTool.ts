@@ -1,8 +1,9 @@
 import { SandboxError } from '../errors.ts';
 import type { Context } from '../operations/context.ts';
+import { cut, failed } from '../operations/tools/answers.ts';
 import { callTool } from '../operations/tools/callTool.ts';
 import type { ToolAnswer } from '../operations/tools/tool.ts';
-import { type AgentTool, failedAnswer, type ObjectSchema, TOOL_NAME } from './agentTool.ts';
+import { type AgentTool, type ObjectSchema, TOOL_NAME } from './agentTool.ts';
 import { shorten } from './shorten.ts';
 
 /** A tool that somebody else wrote, and that runs outside of any sandbox. */
@@ -25,7 +26,7 @@ export interface ForeignResult {
   readonly isError?: boolean;
 }
 
-const MAX_TEXT_CHARACTERS = 16_384;
+const MAX_TEXT_BYTES = 16 * 1024;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
 
 /** The tool as a model is told of it: its calls pass the gate, and what it says is bounded. */
@@ -39,7 +40,7 @@ export function foreignTool(context: Context, tool: ForeignTool): AgentTool {
         const call = { tool: name, from, input, secrets, signal };
         return answerOf(await callTool(context, call, () => unlessAborted(tool.run(input, signal), signal)));
       } catch (error) {
-        return failedAnswer(error);
+        return failed(error);
       }
     },
   };
@@ -69,7 +70,7 @@ function inputOf({ name, check = () => {} }: ForeignTool, given: unknown): Reado
 }
 
 function answerOf({ text, structured = {}, isError = false }: ForeignResult): ToolAnswer {
-  return { text: shorten(text || '(no output)', MAX_TEXT_CHARACTERS), structured, pictures: [], isError };
+  return { text: cut(text || '(no output)', MAX_TEXT_BYTES), structured, pictures: [], isError };
 }
 
 /** Nobody waits any longer for what does not listen to the signal. */

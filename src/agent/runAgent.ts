@@ -1,8 +1,10 @@
 /** The loop: a model is asked, what it wants is done, and it is told what came of it, until it answers. */
+
 import type { LanguageModel, ModelMessage } from 'ai';
 import { SandboxError } from '../errors.ts';
+import { failed } from '../operations/tools/answers.ts';
 import type { ToolAnswer } from '../operations/tools/tool.ts';
-import { type AgentTool, failedAnswer } from './agentTool.ts';
+import type { AgentTool } from './agentTool.ts';
 import type { AgentEvent } from './event.ts';
 import {
   type AgentLimits,
@@ -131,7 +133,7 @@ async function callOne(
   if (tool !== undefined && unusable === undefined)
     return tool.call(input, signal === undefined ? {} : { signal });
   const because = tool === undefined ? `There is no tool called ${JSON.stringify(name)}.` : unusable;
-  return failedAnswer(
+  return failed(
     new SandboxError('INPUT_INVALID', because ?? 'The call cannot be understood.', {
       hint: `Call one of: ${tools.map((one) => one.name).join(', ')}.`,
     }),

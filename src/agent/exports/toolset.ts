@@ -2,19 +2,20 @@ import type { Approver } from '../../gate/approval/question.ts';
 import { createContext } from '../../operations/context.ts';
 import type { SandboxOptions } from '../../operations/getSandbox.ts';
 import type { SandboxManager } from '../../operations/sandboxManager.ts';
+import { failed } from '../../operations/tools/answers.ts';
 import type { ToolAnswer, ToolCallOptions } from '../../operations/tools/tool.ts';
 import { Toolbox } from '../../operations/tools/toolbox.ts';
-import { type AgentTool, failedAnswer } from '../agentTool.ts';
+import type { AgentTool } from '../agentTool.ts';
 import { sandboxTools } from '../sandboxTools.ts';
 
 /** Where the code of a model runs, and who is asked before. */
 export interface ToolsOptions extends SandboxOptions {
   /** Ways to a person besides `glovebox approvals`, where the settings ask for a gate. */
   readonly approvers?: readonly Approver[];
-  /** The sandboxes that the tools may use besides their own. */
+  /** Makes the sandboxes, which count there; one of its own otherwise. */
   readonly manager?: SandboxManager;
-  /** How long the text of an answer may be, in characters; 16,384 by default. */
-  readonly maxTextCharacters?: number;
+  /** How long the text of an answer may be, in bytes; 16,384 by default. */
+  readonly maxTextBytes?: number;
 }
 
 /** Tools in the form of one framework, over one set of sandboxes. Whoever makes them closes them, or says `await using`. */
@@ -32,14 +33,14 @@ export interface Tools<Form, Output> extends AsyncDisposable {
  * used.
  */
 export async function openTools<Form, Output>(
-  { manager, maxTextCharacters, ...options }: ToolsOptions,
+  { manager, maxTextBytes, ...options }: ToolsOptions,
   form: (tools: readonly AgentTool[]) => Form | Promise<Form>,
   output: (answer: ToolAnswer) => Output,
 ): Promise<Tools<Form, Output>> {
   const toolbox = new Toolbox({
     context: await createContext({ ...options, surface: 'agent' }),
     ...(manager === undefined ? {} : { manager }),
-    ...(maxTextCharacters === undefined ? {} : { maxTextCharacters }),
+    ...(maxTextBytes === undefined ? {} : { maxTextBytes }),
   });
   const close = () => toolbox.close();
   return {
@@ -60,6 +61,6 @@ async function call(
     return await toolbox.call(name, typeof input === 'string' ? JSON.parse(input) : input, options);
   } catch (error) {
     // It is no JSON.
-    return failedAnswer(error);
+    return failed(error);
   }
 }
