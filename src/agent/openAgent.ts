@@ -94,7 +94,7 @@ async function begin(beginning: Beginning): Promise<AgentEnd> {
     ...{ tools: tools.map(({ name }) => name), resumed: isResumed },
   });
   return runAgent({
-    ...{ model, tools, memory, signal, onEvent },
+    ...{ model, tools, memory, signal, secrets, onEvent },
     ...(limits === undefined ? {} : { limits }),
     keep: (kept) => writeMemory(path, kept, secrets),
   });

@@ -27,6 +27,8 @@ export interface AgentRun {
   readonly limits?: AgentLimits;
   /** Ends what runs; what was said so far is kept. */
   readonly signal?: AbortSignal | undefined;
+  /** What an error must not say, such as the key of the model. */
+  readonly secrets?: readonly string[];
   /** Waited for, in the order of what happens. */
   readonly onEvent?: (event: AgentEvent) => void | Promise<void>;
   /** Given the memory after each step, before the next one begins. */
@@ -42,7 +44,7 @@ export type AgentEnd =
  * that was kept is good to go on with then.
  */
 export async function runAgent(run: AgentRun): Promise<AgentEnd> {
-  const { limits = {}, signal, onEvent = () => {}, keep = () => {} } = run;
+  const { limits = {}, signal, secrets = [], onEvent = () => {}, keep = () => {} } = run;
   checkLimits(limits);
   let memory = run.memory;
   let spent: Spent = { inputTokens: 0, outputTokens: 0 };
@@ -54,7 +56,8 @@ export async function runAgent(run: AgentRun): Promise<AgentEnd> {
       return { ended: 'stopped', ...reached };
     }
     const { model, tools } = run;
-    const reply = await askModel({ model, system: SYSTEM_PROMPT, messages: memory.messages, tools, signal });
+    const { messages } = memory;
+    const reply = await askModel({ model, system: SYSTEM_PROMPT, messages, tools, signal, secrets });
     const used = assertTold(reply.spent, limits);
     spent = sum(spent, used);
     memory = { ...memory, usage: withSpent(memory.usage, used, limits) };

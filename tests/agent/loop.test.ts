@@ -1,5 +1,5 @@
 /** The loop with a model that follows a script, in real sandboxes. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { AgentEvent } from '../../src/agent/event.ts';
@@ -49,11 +49,8 @@ async function run(
 
 /** All that stands in the audit log. */
 function recorded(): string {
-  const audit = join(home.folder, 'state/glovebox/audit');
-  if (!existsSync(audit)) return '';
-  return readdirSync(audit)
-    .map((name) => readFileSync(join(audit, name), 'utf8'))
-    .join('');
+  const log = join(home.folder, 'state/glovebox/audit/audit-000000000001.jsonl');
+  return existsSync(log) ? readFileSync(log, 'utf8') : '';
 }
 
 const memory = () => JSON.parse(readFileSync(join(home.folder, 'agent_memory.json'), 'utf8'));

@@ -1,6 +1,7 @@
 /** One answer of a model: what it says, and what it wants to be called. */
 import type { LanguageModel, ModelMessage, ToolSet } from 'ai';
 import { SandboxError } from '../../errors.ts';
+import { withoutSecrets } from '../../operations/oversight/recordable.ts';
 import type { AgentTool } from '../agentTool.ts';
 import type { Spent } from '../limits.ts';
 import { optionalPackage } from './optionalPackage.ts';
@@ -11,6 +12,8 @@ export interface Question {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly AgentTool[];
   readonly signal?: AbortSignal | undefined;
+  /** What an error must not say, such as the key. */
+  readonly secrets?: readonly string[];
 }
 
 export interface WantedCall {
@@ -33,7 +36,14 @@ export interface Reply {
 }
 
 /** Asks once; no tool is called. Throws `MODEL_FAILED`, or the reason of the signal. */
-export async function askModel({ model, system, messages, tools, signal }: Question): Promise<Reply> {
+export async function askModel({
+  model,
+  system,
+  messages,
+  tools,
+  signal,
+  secrets = [],
+}: Question): Promise<Reply> {
   const { streamText } = await loadAi();
   try {
     const asked = streamText({
@@ -60,7 +70,7 @@ export async function askModel({ model, system, messages, tools, signal }: Quest
     };
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
-    throw modelFailed(error);
+    throw modelFailed(error, secrets);
   }
 }
 
@@ -91,16 +101,20 @@ function spentOf({
   return { inputTokens, outputTokens };
 }
 
-function modelFailed(error: unknown): SandboxError {
+function modelFailed(error: unknown, secrets: readonly string[]): SandboxError {
   const { statusCode, lastError } = error as { statusCode?: number; lastError?: { statusCode?: number } };
   const status = statusCode ?? lastError?.statusCode;
-  return new SandboxError('MODEL_FAILED', `The model did not answer: ${describe(error)}`, {
-    hint:
-      HINTS[status ?? 0] ??
-      'Check the name of the model, the address and the network, and go on with --resume.',
-    ...(status === undefined ? {} : { details: { status } }),
-    cause: error,
-  });
+  return new SandboxError(
+    'MODEL_FAILED',
+    `The model did not answer: ${withoutSecrets(describe(error), secrets)}`,
+    {
+      hint:
+        HINTS[status ?? 0] ??
+        'Check the name of the model, the address and the network, and go on with --resume.',
+      ...(status === undefined ? {} : { details: { status } }),
+      cause: error,
+    },
+  );
 }
 
 const HINTS: Readonly<Record<number, string>> = {
