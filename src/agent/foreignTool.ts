@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { SandboxError } from '../errors.ts';
 import type { Context } from '../operations/context.ts';
 import { cut, failed } from '../operations/tools/answers.ts';
@@ -38,7 +39,9 @@ export function foreignTool(context: Context, tool: ForeignTool): AgentTool {
       try {
         const input = inputOf(tool, given);
         const call = { tool: name, from, input, secrets, signal };
-        return answerOf(await callTool(context, call, () => unlessAborted(tool.run(input, signal), signal)));
+        return answerOf(
+          await callTool(context, call, () => unlessAborted(() => tool.run(input, signal), signal)),
+        );
       } catch (error) {
         return failed(error);
       }
@@ -74,25 +77,18 @@ function answerOf({ text, structured = {}, isError = false }: ForeignResult): To
 }
 
 /** Nobody waits any longer for what does not listen to the signal. */
-async function unlessAborted<T>(running: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return running;
+async function unlessAborted<T>(action: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return action();
   signal.throwIfAborted();
-  const { promise, reject } = withReject();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([running, promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
-
-function withReject(): { promise: Promise<never>; reject: (reason: unknown) => void } {
-  let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<never>((_resolve, given) => {
-    reject = given;
+  const over = new AbortController();
+  const aborted = once(signal, 'abort', { signal: over.signal }).then(() => {
+    throw signal.reason;
   });
-  return { promise, reject };
+  try {
+    return await Promise.race([action(), aborted]);
+  } finally {
+    over.abort();
+  }
 }
 
 function unusableName(name: string, why: string): SandboxError {
