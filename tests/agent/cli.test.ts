@@ -11,6 +11,7 @@ import { type ChatAnswer, type ChatServer, chatServer } from './support/chatServ
 
 const glovebox = useCommand();
 
+const TSX = join(import.meta.dirname, '../../node_modules/tsx/dist/cli.mjs');
 const ENV = { SANDBOX_TYPE: 'bubblewrap', SANDBOX_STORE_CODE: 'never' };
 const at = ({ url }: ChatServer) => ['--model', 'openai-compatible/small', '--base-url', url];
 const python = (code: string): ChatAnswer => ({ tool: 'code_execute', input: { code, language: 'python' } });
@@ -130,6 +131,36 @@ describeWith(['bubblewrap'], 'glovebox agent', () => {
     expect(server.requests[1]?.body.messages.at(-1)?.content).toContain('nobody answered within 1 seconds');
     expect(memory().executions).toMatchObject([
       { is_error: true, result: { outcome: 'denied', stdout: '' } },
+    ]);
+  });
+
+  it('uses the functions of a folder and the tools of MCP servers, and says loudly that they run outside', async () => {
+    glovebox.file(
+      'tools/greet.mjs',
+      "/** Greets. @param nobody */\nexport const greet = () => 'hello from ' + process.pid;",
+    );
+    const server = {
+      command: process.execPath,
+      args: [TSX, join(import.meta.dirname, 'support/mcpServer.ts')],
+    };
+    glovebox.file('mcp.json', JSON.stringify({ mcpServers: { test: server } }));
+    await using chat = await chatServer([
+      { tool: 'greet', input: {} },
+      { tool: 'test__echo', input: { text: 'echoed' } },
+      { says: ['Done.'] },
+    ]);
+    const running = await glovebox.start(
+      ['agent', 'Go', ...at(chat), '--tools', 'tools', '--mcp', 'mcp.json'],
+      { env: ENV },
+    );
+    const { status, stderr } = await running.finished;
+    expect(status).toBe(0);
+    expect(stderr).toContain(
+      'glovebox: warning: These tools run outside of any sandbox, with all that you may do: greet, test__echo,',
+    );
+    expect(memory().executions).toMatchObject([
+      { tool: 'greet', result: { output: `hello from ${running.pid}` } },
+      { tool: 'test__echo', result: { output: 'echoed' } },
     ]);
   });
 

@@ -35,7 +35,8 @@ export function chooseModel(wish: ModelWish, environment: Environment): ChosenMo
   const slash = model.indexOf('/');
   const provider = model.slice(0, Math.max(slash, 0));
   const name = model.slice(slash + 1);
-  if (name === '' || !(provider === 'openai-compatible' || provider in PROVIDERS)) throw noModel(model);
+  if (name === '' || !(provider === 'openai-compatible' || Object.hasOwn(PROVIDERS, provider)))
+    throw noModel(model);
   if (provider === 'openai-compatible') {
     const key = keyVariable === undefined ? undefined : keyIn(environment, keyVariable);
     return { provider, name, baseUrl: checkedUrl(model, baseUrl), ...(key === undefined ? {} : { key }) };

@@ -76,7 +76,7 @@ async function solve(
         await passOn({ stream, bytes: Buffer.from(text) });
     },
   });
-  return agent.run(task, { resume: flags.resume === true, signal });
+  return await agent.run(task, { resume: flags.resume === true, signal });
 }
 
 function contextOf(flags: AgentFlags) {
