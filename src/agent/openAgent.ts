@@ -1,5 +1,6 @@
 import type { LanguageModel } from 'ai';
 import { SandboxError } from '../errors.ts';
+import { assertReady } from '../operations/assertReady.ts';
 import type { Context } from '../operations/context.ts';
 import { Toolbox } from '../operations/tools/toolbox.ts';
 import type { AgentTool } from './agentTool.ts';
@@ -50,6 +51,8 @@ export interface Agent extends AsyncDisposable {
 /** Opens the sandboxes, loads the tools and starts the servers of an agent. Throws `CONFIG_INVALID` where one cannot be had. */
 export async function openAgent(options: AgentOptions): Promise<Agent> {
   const { context, toolsFolder, mcpFile, onWarning = () => {} } = options;
+  // Before a model is paid to find it out.
+  await assertReady(context);
   const functions = toolsFolder === undefined ? { tools: [], warnings: [] } : await folderTools(toolsFolder);
   for (const warning of functions.warnings) onWarning(warning);
   const configs = mcpFile === undefined ? {} : readServers(mcpFile);

@@ -198,6 +198,20 @@ describe('glovebox agent that cannot begin', () => {
     });
   });
 
+  it('does not ask a model for what no sandbox here could run', async () => {
+    await using server = await chatServer([{ says: ['Never.'] }]);
+    const { status, stderr } = await glovebox.run(
+      ['agent', 'Go', ...at(server), '--min-isolation', 'machine'],
+      {
+        env: { SANDBOX_TYPE: 'local' },
+      },
+    );
+    expect({ status, stderr, asked: server.requests.length }).toEqual({
+      ...{ status: 125, asked: 0 },
+      stderr: expect.stringMatching(/^glovebox: .*machine/),
+    });
+  });
+
   it('says what the model said where it refuses, and never the key', async () => {
     await using server = await chatServer([{ status: 401, message: 'The key secret-key-0001 is wrong.' }]);
     const { status, stdout } = await glovebox.run(

@@ -5,9 +5,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
 import { folderTools } from '../../src/agent/folder/folderTools.ts';
-import { foreignTool } from '../../src/agent/foreignTool.ts';
+import { type ForeignTool, foreignTool } from '../../src/agent/foreignTool.ts';
 import { mcpTools } from '../../src/agent/mcp/mcpTools.ts';
 import { readServers } from '../../src/agent/mcp/serverConfig.ts';
 import { openAgent } from '../../src/agent/openAgent.ts';
@@ -16,6 +18,7 @@ import type { Question } from '../../src/gate/approval/question.ts';
 import { presetRules } from '../../src/gate/rules.ts';
 import { useHome } from './support/home.ts';
 import { scriptedModel } from './support/scriptedModel.ts';
+import { testTools } from './support/testTools.ts';
 
 const home = useHome();
 const SERVER = join(import.meta.dirname, 'support/mcpServer.ts');
@@ -171,6 +174,30 @@ describe('tools of MCP servers', () => {
     expect(audit()).not.toContain('token-00001');
   });
 
+  it('are reached at an address, with the headers that are given', async () => {
+    const authorizations = new Set<string | undefined>();
+    const handle = toNodeHandler(createMcpHandler(testTools));
+    const server = createServer((request, response) => {
+      authorizations.add(request.headers.authorization);
+      void handle(request as Parameters<typeof handle>[0], response);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+      await using servers = await mcpTools({
+        far: { url, headers: { Authorization: 'Bearer token-00003' } },
+      });
+      const context = await home.context();
+      const echo = servers.tools.find(({ name }) => name === 'far__echo') as ForeignTool;
+      expect(await foreignTool(context, echo).call({ text: 'hello' })).toMatchObject({ text: 'hello' });
+      expect([...authorizations]).toEqual(['Bearer token-00003']);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
   it('end the call that nobody waits for', async () => {
     await using servers = await mcpTools({
       test: { command: process.execPath, args: [TSX, SERVER], env: {} },
@@ -178,7 +205,7 @@ describe('tools of MCP servers', () => {
     const context = await home.context();
     const echo = servers.tools.find(({ name }) => name === 'test__echo');
     const signal = AbortSignal.abort(new Error('enough'));
-    expect(await foreignTool(context, echo as never).call({ text: 'a' }, { signal })).toMatchObject({
+    expect(await foreignTool(context, echo as ForeignTool).call({ text: 'a' }, { signal })).toMatchObject({
       isError: true,
     });
   });
