@@ -28,5 +28,5 @@ export async function callTool<T>(
     ...{ id: randomUUID(), operation: 'call_tool', sandboxId: null },
     ...{ parameters: { tool, from, input }, secrets, signal },
   });
-  return passage.through(() => ({ runtime: 'none: outside of any sandbox' }), action);
+  return passage.through(() => ({ runtime: 'none' }), action);
 }
