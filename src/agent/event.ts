@@ -19,6 +19,8 @@ export type AgentEvent =
       readonly is_error: boolean;
       readonly text: string;
     }
+  /** What the model wanted in the same step besides. */
+  | { readonly type: 'not_called'; readonly step: number; readonly tools: readonly string[] }
   /** Of all runs together. */
   | { readonly type: 'usage'; readonly step: number; readonly usage: Usage }
   | { readonly type: 'stopped'; readonly limit: 'steps' | 'tokens' | 'cost'; readonly because: string }

@@ -67,7 +67,11 @@ export function reachedLimit(steps: number, spent: Spent, limits: AgentLimits): 
   const { maxSteps = DEFAULT_MAX_STEPS, maxTokens, maxCostUsd, prices } = limits;
   const tokens = spent.inputTokens + spent.outputTokens;
   const cost = costUsd(spent, prices);
-  if (steps >= maxSteps) return { limit: 'steps', because: `The limit of ${maxSteps} steps is reached.` };
+  if (steps >= maxSteps)
+    return {
+      limit: 'steps',
+      because: `The limit of ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} is reached.`,
+    };
   if (maxTokens !== undefined && tokens >= maxTokens)
     return { limit: 'tokens', because: `${tokens} tokens were used; the limit is ${maxTokens}.` };
   if (maxCostUsd !== undefined && cost !== undefined && cost >= maxCostUsd)

@@ -114,6 +114,7 @@ async function called(
   const answer = await callOne(first, run);
   const told = { step, tool, is_error: answer.isError, text: answer.text };
   await onEvent({ type: 'result', ...told });
+  if (others.length > 0) await onEvent({ type: 'not_called', step, tools: others.map(({ name }) => name) });
   const results: ModelMessage = {
     role: 'tool',
     content: [

@@ -85,7 +85,7 @@ describeWith(['bubblewrap'], 'glovebox agent', () => {
       { type: 'call', step: 1, tool: 'code_execute', input: { code: 'print(1)', language: 'python' } },
       { type: 'result', step: 1, tool: 'code_execute', is_error: false, text: expect.stringMatching(/^1$/m) },
       { type: 'usage', step: 1, usage: { steps: 1, input_tokens: 50, output_tokens: 5 } },
-      { type: 'stopped', limit: 'steps', because: 'The limit of 1 steps is reached.' },
+      { type: 'stopped', limit: 'steps', because: 'The limit of 1 step is reached.' },
     ]);
     const second = await glovebox.run(['agent', '--resume', ...at(server), '--json'], { env: ENV });
     expect({ status: second.status, last: lines(second.stdout).at(-1) }).toEqual({

@@ -146,6 +146,7 @@ describeWith(['bubblewrap'], 'an agent', () => {
     ]);
     const { events } = await run(scripted, { task: 'Both' });
     expect(events.filter(({ type }) => type === 'call')).toHaveLength(1);
+    expect(events).toContainEqual({ type: 'not_called', step: 1, tools: ['code_execute'] });
     expect(memory().executions.map(({ code }: { code: string }) => code)).toEqual(['print("first")']);
     expect(scripted.asked[1]?.slice(-2).map(({ text }) => text)).toEqual([
       expect.stringMatching(/^first$/m),

@@ -84,6 +84,7 @@ function checkInput(name: string, parameters: ObjectSchema, input: unknown): voi
 }
 
 function resultOf(value: unknown): ForeignResult {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
-  return { text, structured: { output: value === undefined ? null : JSON.parse(JSON.stringify(value)) } };
+  const json = JSON.stringify(value, null, 2) ?? 'null';
+  const text = typeof value === 'string' ? value : value === undefined ? '' : json;
+  return { text, structured: { output: JSON.parse(json) } };
 }

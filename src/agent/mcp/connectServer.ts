@@ -15,6 +15,8 @@ export interface ConnectedServer {
 
 const START_TIMEOUT_MS = 30_000;
 const MAX_TOOLS = 100;
+/** All of it is told to the model, in each step. */
+const MAX_TOLD_CHARACTERS = 256 * 1024;
 
 /** Starts a server, or reaches it, and asks for its tools. Throws `CONFIG_INVALID` with what it said where that fails. */
 export async function connectServer(name: string, config: ServerConfig): Promise<ConnectedServer> {
@@ -25,6 +27,9 @@ export async function connectServer(name: string, config: ServerConfig): Promise
     await client.connect(await transportTo(config, said), { timeout: START_TIMEOUT_MS });
     const { tools } = await client.listTools(undefined, { timeout: START_TIMEOUT_MS });
     if (tools.length > MAX_TOOLS) throw new Error(`it has ${tools.length} tools, more than ${MAX_TOOLS}`);
+    const characters = JSON.stringify(tools).length;
+    if (characters > MAX_TOLD_CHARACTERS)
+      throw new Error(`it tells of its tools in ${characters} characters, more than ${MAX_TOLD_CHARACTERS}`);
     return { name, client, config, tools };
   } catch (error) {
     await client.close();

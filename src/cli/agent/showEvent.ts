@@ -30,6 +30,8 @@ function textOf(event: AgentEvent): string {
       return `[${event.step}] ${event.tool} ${inputText(event.input)}`;
     case 'result':
       return indented(shorten(event.text.trimEnd(), RESULT_CHARACTERS), event.is_error ? '  ! ' : '  | ');
+    case 'not_called':
+      return `  ! not called, since it is one tool at a time: ${event.tools.join(', ')}`;
     case 'usage':
       return '';
     case 'stopped':
