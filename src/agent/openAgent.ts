@@ -12,6 +12,7 @@ import { mcpTools } from './mcp/mcpTools.ts';
 import { readServers, secretsOf } from './mcp/serverConfig.ts';
 import { type Memory, newMemory } from './memory/memory.ts';
 import { readMemory, writeMemory } from './memory/memoryFile.ts';
+import { loadAi } from './model/askModel.ts';
 import { type AgentEnd, runAgent } from './runAgent.ts';
 import { sandboxTools } from './sandboxTools.ts';
 import { GO_ON, RESUMED } from './systemPrompt.ts';
@@ -52,6 +53,7 @@ export interface Agent extends AsyncDisposable {
 export async function openAgent(options: AgentOptions): Promise<Agent> {
   const { context, toolsFolder, mcpFile, onWarning = () => {} } = options;
   // Before a model is paid to find it out.
+  await loadAi();
   await assertReady(context);
   const functions = toolsFolder === undefined ? { tools: [], warnings: [] } : await folderTools(toolsFolder);
   for (const warning of functions.warnings) onWarning(warning);

@@ -4,26 +4,25 @@ import { optionalPackage } from './optionalPackage.ts';
 
 /** The model to ask. Throws `CONFIG_INVALID` where the package of its provider is not installed. */
 export async function loadModel(chosen: ChosenModel): Promise<LanguageModel> {
-  const purpose = `for models of ${chosen.provider}`;
   switch (chosen.provider) {
     case 'anthropic': {
       const load = () => import('@ai-sdk/anthropic');
-      const { createAnthropic } = await optionalPackage('@ai-sdk/anthropic', purpose, load);
+      const { createAnthropic } = await packageOf('@ai-sdk/anthropic', load);
       return createAnthropic({ apiKey: chosen.key })(chosen.name);
     }
     case 'openai': {
       const load = () => import('@ai-sdk/openai');
-      const { createOpenAI } = await optionalPackage('@ai-sdk/openai', purpose, load);
+      const { createOpenAI } = await packageOf('@ai-sdk/openai', load);
       return createOpenAI({ apiKey: chosen.key })(chosen.name);
     }
     case 'google': {
       const load = () => import('@ai-sdk/google');
-      const { createGoogleGenerativeAI } = await optionalPackage('@ai-sdk/google', purpose, load);
+      const { createGoogleGenerativeAI } = await packageOf('@ai-sdk/google', load);
       return createGoogleGenerativeAI({ apiKey: chosen.key })(chosen.name);
     }
     case 'openai-compatible': {
       const load = () => import('@ai-sdk/openai-compatible');
-      const { createOpenAICompatible } = await optionalPackage('@ai-sdk/openai-compatible', purpose, load);
+      const { createOpenAICompatible } = await packageOf('@ai-sdk/openai-compatible', load);
       const provider = createOpenAICompatible({
         ...{ name: 'openai-compatible', baseURL: chosen.baseUrl, includeUsage: true },
         ...(chosen.key === undefined ? {} : { apiKey: chosen.key }),
@@ -31,4 +30,9 @@ export async function loadModel(chosen: ChosenModel): Promise<LanguageModel> {
       return provider(chosen.name);
     }
   }
+}
+
+/** Whoever lacks it probably lacks the AI SDK itself too. */
+function packageOf<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  return optionalPackage(name, 'to ask this model', load, `ai ${name}`);
 }

@@ -1,10 +1,11 @@
 import { SandboxError } from '../../errors.ts';
 
-/** Loads a package that not everybody needs. Throws `CONFIG_INVALID`, with the command that installs it, where it is missing. */
+/** Loads a package that not everybody needs; `install` is what to install for it. Throws `CONFIG_INVALID`, with the command that installs it, where it is missing. */
 export async function optionalPackage<Module>(
   name: string,
   purpose: string,
   load: () => Promise<Module>,
+  install: string = name,
 ): Promise<Module> {
   try {
     return await load();
@@ -16,7 +17,7 @@ export async function optionalPackage<Module>(
       'CONFIG_INVALID',
       `The package ${name} is not installed, which is needed ${purpose}.`,
       {
-        hint: `Run: npm install ${name}`,
+        hint: `Run: npm install ${install}`,
         details: { package: name },
         cause: error,
       },
