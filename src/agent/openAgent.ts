@@ -21,6 +21,8 @@ export interface AgentOptions {
   /** Settings for the surface `agent`. */
   readonly context: Context;
   readonly model: LanguageModel;
+  /** Whether it takes pictures as results of tools. */
+  readonly seesPictures?: boolean;
   /** As it is shown and remembered. */
   readonly modelName: string;
   /** The file of its memory. */
@@ -89,7 +91,18 @@ interface Beginning extends AgentOptions {
 }
 
 async function begin(beginning: Beginning): Promise<AgentEnd> {
-  const { model, modelName, tools, task, isResumed, limits, signal, secrets, onEvent = () => {} } = beginning;
+  const {
+    model,
+    seesPictures = false,
+    modelName,
+    tools,
+    task,
+    isResumed,
+    limits,
+    signal,
+    secrets,
+    onEvent = () => {},
+  } = beginning;
   const path = beginning.memory;
   // A file that is no memory is not replaced by one either.
   const before = await readMemory(path);
@@ -99,7 +112,7 @@ async function begin(beginning: Beginning): Promise<AgentEnd> {
     ...{ tools: tools.map(({ name }) => name), resumed: isResumed },
   });
   return runAgent({
-    ...{ model, tools, memory, signal, secrets, onEvent },
+    ...{ model, seesPictures, tools, memory, signal, secrets, onEvent },
     ...(limits === undefined ? {} : { limits }),
     keep: (kept) => writeMemory(path, kept, secrets),
   });

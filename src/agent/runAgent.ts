@@ -1,6 +1,6 @@
 /** The loop: a model is asked, what it wants is done, and it is told what came of it, until it answers. */
 
-import type { LanguageModel, ModelMessage } from 'ai';
+import type { LanguageModel, ModelMessage, ToolResultPart } from 'ai';
 import { SandboxError } from '../errors.ts';
 import { failed } from '../operations/tools/answers.ts';
 import type { ToolAnswer } from '../operations/tools/tool.ts';
@@ -17,11 +17,14 @@ import {
 } from './limits.ts';
 import { type Memory, type Usage, withCall } from './memory/memory.ts';
 import { askModel, type Reply, type WantedCall } from './model/askModel.ts';
+import { modelOutput, withoutPictures } from './modelOutput.ts';
 import { SYSTEM_PROMPT } from './systemPrompt.ts';
 
 export interface AgentRun {
   readonly model: LanguageModel;
   readonly tools: readonly AgentTool[];
+  /** Whether it takes pictures as results of tools; each is shown once. */
+  readonly seesPictures?: boolean;
   /** What was before: `newMemory`, or what was kept. */
   readonly memory: Memory;
   readonly limits?: AgentLimits;
@@ -107,7 +110,7 @@ async function called(
   { run, step }: { readonly run: AgentRun; readonly step: number },
 ): Promise<Memory> {
   const [first, ...others] = calls as [WantedCall, ...WantedCall[]];
-  const { onEvent = () => {} } = run;
+  const { onEvent = () => {}, seesPictures = false } = run;
   const { name: tool, input } = first;
   const at = new Date().toISOString();
   await onEvent({ type: 'call', step, tool, input });
@@ -118,11 +121,11 @@ async function called(
   const results: ModelMessage = {
     role: 'tool',
     content: [
-      resultPart(first, answer.isError ? 'error-text' : 'text', answer.text),
-      ...others.map((other) => resultPart(other, 'error-text', ONE_AT_A_TIME)),
+      resultPart(first, modelOutput(answer, { seesPictures })),
+      ...others.map((other) => resultPart(other, { type: 'error-text', value: ONE_AT_A_TIME })),
     ],
   };
-  const before = { ...memory, messages: [...memory.messages, ...messages, results] };
+  const before = { ...memory, messages: [...memory.messages.map(withoutPictures), ...messages, results] };
   return withCall(before, { at, tool, input, is_error: answer.isError, result: answer.structured });
 }
 
@@ -144,8 +147,8 @@ async function callOne(
   );
 }
 
-function resultPart({ id, name }: WantedCall, type: 'text' | 'error-text', value: string) {
-  return { type: 'tool-result' as const, toolCallId: id, toolName: name, output: { type, value } };
+function resultPart({ id, name }: WantedCall, output: ToolResultPart['output']): ToolResultPart {
+  return { type: 'tool-result', toolCallId: id, toolName: name, output };
 }
 
 function sum(a: Spent, b: Spent): Spent {

@@ -18,6 +18,10 @@ const python = (code: string, sandboxId?: string): NonNullable<Line['calls']>[nu
   input: { language: 'python', code, ...(sandboxId === undefined ? {} : { sandbox_id: sandboxId }) },
 });
 
+/** One pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 type Run = { readonly task?: string; readonly resume?: boolean; readonly signal?: AbortSignal };
 
 /** Runs an agent and resolves to how it ended, with all that was told of it. */
@@ -152,6 +156,22 @@ describeWith(['bubblewrap'], 'an agent', () => {
       expect.stringMatching(/^first$/m),
       expect.stringMatching(/^Not called: one tool at a time/),
     ]);
+  });
+
+  it('shows a chart once to a model that sees, and keeps it nowhere', async () => {
+    const hex = Buffer.from(PIXEL, 'base64').toString('hex');
+    const draws = `class Chart:\n    def _repr_png_(self):\n        return bytes.fromhex("${hex}")\nChart()`;
+    const script = [{ calls: [python(draws, 'new')] }, { calls: [python('print(1)')] }, { says: 'Seen.' }];
+    const shown = async (seesPictures: boolean) => {
+      const scripted = scriptedModel(script);
+      await run(scripted, { task: 'Draw' }, { seesPictures });
+      expect(readFileSync(join(home.folder, 'agent_memory.json'), 'utf8')).not.toContain(PIXEL);
+      return scripted.model.doStreamCalls.map(({ prompt }) => JSON.stringify(prompt).includes(PIXEL));
+    };
+    expect({ sees: await shown(true), blind: await shown(false) }).toEqual({
+      sees: [false, true, false],
+      blind: [false, false, false],
+    });
   });
 
   it('answers a tool that is not there, arguments that are no JSON and arguments that do not fit', async () => {

@@ -2,6 +2,7 @@ import type { ToolSet } from 'ai';
 import type { ToolAnswer } from '../../operations/tools/tool.ts';
 import type { AgentTool } from '../agentTool.ts';
 import { loadAi } from '../model/askModel.ts';
+import { modelOutput } from '../modelOutput.ts';
 import { openTools, type Tools, type ToolsOptions } from './toolset.ts';
 
 /** The tools for the AI SDK (`ai`). A model is shown the text and the charts of an answer; a program gets all of it. */
@@ -18,19 +19,8 @@ async function toolSet(tools: readonly AgentTool[]): Promise<ToolSet> {
         description,
         inputSchema: jsonSchema(parameters as Parameters<typeof jsonSchema>[0]),
         execute: (input, { abortSignal: signal }) => call(input, signal === undefined ? {} : { signal }),
-        toModelOutput: ({ output }) => forModel(output as ToolAnswer),
+        toModelOutput: ({ output }) => modelOutput(output as ToolAnswer, { seesPictures: true }),
       }),
     ]),
   );
-}
-
-function forModel({ text, pictures, isError }: ToolAnswer) {
-  if (isError) return { type: 'error-text' as const, value: text };
-  if (pictures.length === 0) return { type: 'text' as const, value: text };
-  const shown = pictures.map(({ mimeType: mediaType, data }) => ({
-    type: 'image-data' as const,
-    data,
-    mediaType,
-  }));
-  return { type: 'content' as const, value: [{ type: 'text' as const, text }, ...shown] };
 }

@@ -62,9 +62,7 @@ function described(
 ): DocumentedFunction {
   if (description === '') throw unusable(where, 'its comment does not say what it does');
   const order = params.map((param) => {
-    const { left, ...plain } =
-      param.type === 'AssignmentPattern' ? { ...param } : { ...param, left: undefined };
-    const target = left ?? (plain as Pattern);
+    const target = param.type === 'AssignmentPattern' ? param.left : param;
     if (target.type === 'Identifier') return target.name;
     throw unusable(where, 'it takes something other than plain parameters apart');
   });

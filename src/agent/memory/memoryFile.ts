@@ -4,6 +4,7 @@ import { SandboxError } from '../../errors.ts';
 import { readPrivateFile, writePrivateFile } from '../../files/privateFiles.ts';
 import { withoutSecrets } from '../../operations/oversight/recordable.ts';
 import { loadAi } from '../model/askModel.ts';
+import { withoutPictures } from '../modelOutput.ts';
 import type { Memory } from './memory.ts';
 
 /** Larger ones are neither written nor read. */
@@ -72,7 +73,7 @@ export function writeMemory(path: string, memory: Memory, secrets: readonly stri
 }
 
 function withoutSecretsOf({ messages, ...rest }: Memory, secrets: readonly string[]): unknown {
-  const redacted = messages.map(({ content, ...message }) => ({
+  const redacted = messages.map(withoutPictures).map(({ content, ...message }) => ({
     ...message,
     content:
       typeof content === 'string'

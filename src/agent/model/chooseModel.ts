@@ -51,6 +51,11 @@ export function modelName({ provider, name }: ChosenModel): string {
   return `${provider}/${name}`;
 }
 
+/** Whether pictures can be results of its tools: Chat Completions has no place for them. */
+export function seesPictures({ provider }: ChosenModel): boolean {
+  return provider !== 'openai-compatible';
+}
+
 function defaultModel(environment: Environment): string {
   for (const [provider, { variable, model }] of Object.entries(PROVIDERS)) {
     if (environment[variable]) return `${provider}/${model}`;

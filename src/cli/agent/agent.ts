@@ -1,5 +1,5 @@
 import { type AgentLimits, checkLimits } from '../../agent/limits.ts';
-import { type ChosenModel, chooseModel, modelName } from '../../agent/model/chooseModel.ts';
+import { type ChosenModel, chooseModel, modelName, seesPictures } from '../../agent/model/chooseModel.ts';
 import { loadModel } from '../../agent/model/loadModel.ts';
 import { openAgent } from '../../agent/openAgent.ts';
 import type { AgentEnd } from '../../agent/runAgent.ts';
@@ -67,7 +67,7 @@ async function solve(
 ): Promise<AgentEnd> {
   await using agent = await openAgent({
     ...{ context: await contextOf(flags), limits, onWarning: warn },
-    ...{ model: await loadModel(chosen), modelName: modelName(chosen) },
+    ...{ model: await loadModel(chosen), modelName: modelName(chosen), seesPictures: seesPictures(chosen) },
     ...{ memory: flags.memory ?? 'agent_memory.json', secrets: chosen.key === undefined ? [] : [chosen.key] },
     ...(flags.tools === undefined ? {} : { toolsFolder: flags.tools }),
     ...(flags.mcp === undefined ? {} : { mcpFile: flags.mcp }),
