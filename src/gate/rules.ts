@@ -67,7 +67,7 @@ const BUILT_IN: readonly Written[] = [
     id: 'tool',
     description: 'A tool is called that runs outside of any sandbox.',
     operations: ['call_tool'],
-    level: 'HIGH',
+    level: 'CRITICAL',
     examples: { matching: [{}], missing: [{ operation: 'execute' }] },
   },
   {

@@ -151,7 +151,7 @@ describeWith(['bubblewrap'], 'glovebox agent', () => {
     ]);
     const running = await glovebox.start(
       ['agent', 'Go', ...at(chat), '--tools', 'tools', '--mcp', 'mcp.json'],
-      { env: ENV },
+      { env: { ...ENV, SANDBOX_GATE: 'trusted' } },
     );
     const { status, stderr } = await running.finished;
     expect(status).toBe(0);

@@ -32,6 +32,8 @@ function file(name: string, content: string): string {
 }
 
 /** Asks somebody who says yes to what does not hold the word. */
+const unasked = () => ({ env: { ...home.env, SANDBOX_GATE: 'trusted' } });
+
 async function gated(refused: string) {
   const questions: Question[] = [];
   const gate = new Gate({
@@ -102,7 +104,7 @@ export function undocumented() {}
           from: `the file ${join(home.folder, 'tools/weather.mjs')}`,
           input: { place },
         },
-        level: 'HIGH',
+        level: 'CRITICAL',
       })),
     );
     const ended = audit()
@@ -116,7 +118,7 @@ export function undocumented() {}
     const scripted = scriptedModel([{ calls: [{ tool: 'double', input: {} }] }, { says: 'Done.' }]);
     const warnings: string[] = [];
     const options = {
-      ...{ context: await home.context(), model: scripted.model, modelName: 'test/m' },
+      ...{ context: await home.context(unasked()), model: scripted.model, modelName: 'test/m' },
       ...{ memory: join(home.folder, 'memory.json'), toolsFolder: join(home.folder, 'tools') },
       onWarning: (warning: string) => void warnings.push(warning),
     };
@@ -188,7 +190,7 @@ describe('tools of MCP servers', () => {
       await using servers = await mcpTools({
         far: { url, headers: { Authorization: 'Bearer token-00003' } },
       });
-      const context = await home.context();
+      const context = await home.context(unasked());
       const echo = servers.tools.find(({ name }) => name === 'far__echo') as ForeignTool;
       expect(await foreignTool(context, echo).call({ text: 'hello' })).toMatchObject({ text: 'hello' });
       expect([...authorizations]).toEqual(['Bearer token-00003']);
