@@ -1,5 +1,5 @@
 export type { LoadedSettings } from './layers.ts';
-export { type LoadOptions, loadSettings, stateFolder } from './load.ts';
+export { environmentOf, type LoadOptions, loadSettings, stateFolder } from './load.ts';
 export { mcpToken } from './mcpToken.ts';
 export { describeOrigin } from './origin.ts';
 export { GATES } from './oversightSettings.ts';
