@@ -114,7 +114,8 @@ export class Calls {
       open.controller.abort();
       return refused(expired('This is another call than the one that was asked about.'));
     }
-    const { waiting } = open.questions;
+    // What comes with the first request answers nothing: nobody had been asked.
+    const waiting = state === undefined ? undefined : open.questions.waiting;
     waiting?.answer(mcpReq.inputResponses?.[INPUT]);
     const next = await untilNext(open, mcpReq.signal, onOutput);
     if ('form' in next) return this.#park(open, next.form);
