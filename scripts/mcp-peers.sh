@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/glovebox-mcp-peers.XXXXXX")
+folder=$(mktemp -d "${TMPDIR:-/tmp}/gbx-mcp-peers.XXXXXX")
 trap 'rm -r -- "$folder"' EXIT
 trap 'exit 130' INT TERM
 
