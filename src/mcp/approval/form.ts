@@ -1,6 +1,6 @@
 /** What a client shows for a question, and what its answer means. Pure. */
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import { type Answer, type Question, showQuestion } from '../../operations/approvals.ts';
+import { type Answer, type Question, showProposal } from '../../operations/approvals.ts';
 
 const ONCE = 'approve this once';
 const AGAIN = 'approve, and exactly this again in this session for an hour';
@@ -16,7 +16,8 @@ const COLUMNS = 100;
 
 /** The whole question as plain text; undefined where it is too long for a window. */
 export function approvalForm(question: Question): ElicitRequestFormParams | undefined {
-  const lines = showQuestion(question, { width: COLUMNS, colours: false });
+  const shown = showProposal(question, { width: COLUMNS, colours: false });
+  const lines = [...shown, `Hash ${question.hash}`];
   const message = lines.join('\n');
   if (lines.length > MAX_LINES || message.length > MAX_CHARACTERS) return undefined;
   const decisions = question.unknownContent === undefined ? [ONCE, AGAIN, DENY] : [ONCE, DENY];
