@@ -20,6 +20,8 @@ export interface Context {
   readonly registries: Registries;
   /** Absent where nothing is recorded and nobody is asked. */
   readonly oversight: Oversight | undefined;
+  /** The id that the execution which is asked for at the moment shall have; one of its own otherwise. */
+  readonly executionId?: () => string | undefined;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -35,6 +37,8 @@ export interface ContextOptions extends LoadOptions {
   readonly approvers?: readonly Approver[];
   /** For whom is asked at the moment, where this process asks for others: they can find their own questions by it. */
   readonly caller?: () => string | undefined;
+  /** See `Context`; for whoever has to name an execution before it begins. */
+  readonly executionId?: () => string | undefined;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
@@ -45,6 +49,7 @@ export async function createContext({
   gate,
   approvers,
   caller,
+  executionId,
   ...options
 }: ContextOptions): Promise<Context> {
   const loaded = await loadSettings(options);
@@ -65,6 +70,7 @@ export async function createContext({
   const runtimeName = typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type);
   return {
     loaded,
+    ...(executionId === undefined ? {} : { executionId }),
     registries: new Registries(settings),
     oversight: await openOversight(
       loaded,

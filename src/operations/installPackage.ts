@@ -57,7 +57,7 @@ export async function installPackage(
   const { addresses, hosts, certificates } = registry;
   const asked = options.timeout ?? TIMEOUT_SEC;
   const timeoutSec = Math.min(asked, settings.maxTimeoutSec);
-  const executionId = newExecutionId();
+  const executionId = context.executionId?.() ?? newExecutionId();
   const allowScripts = options.allowScripts ?? false;
   const question = () => ({
     parameters: describeInstallation({ installer, package: wish, registry, allowScripts, timeoutSec }),

@@ -10,7 +10,7 @@ import type { Operation } from '../../gate/risk.ts';
 import { eventRedactor, recordable } from './recordable.ts';
 
 /** Through what somebody asks. */
-export type Surface = 'library' | 'cli';
+export type Surface = 'library' | 'cli' | 'http';
 
 /** What is asked for. */
 export interface Request {

@@ -1,0 +1,40 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { LoadOptions } from '../config/index.ts';
+import type { Context } from '../operations/context.ts';
+import type { SandboxManager } from '../operations/sandboxManager.ts';
+import type { Executions } from './executions.ts';
+import type { Keys } from './keys.ts';
+import type { Limits } from './limits.ts';
+import type { Metrics } from './metrics.ts';
+import type { Sandboxes } from './sandboxes.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** For whom something is asked at the moment, and the id that an execution shall have. */
+export interface Asking {
+  readonly caller: string;
+  readonly executionId?: string;
+}
+
+/** What the routes of a server are made of. */
+export interface Parts {
+  readonly keys: Keys;
+  readonly context: Context;
+  /** Where settings are read from, for what reads them itself. */
+  readonly surroundings: LoadOptions;
+  readonly asking: AsyncLocalStorage<Asking>;
+  readonly manager: SandboxManager;
+  readonly sandboxes: Sandboxes;
+  readonly executions: Executions;
+  readonly metrics: Metrics;
+  readonly telemetry: Telemetry;
+  readonly limits: Limits;
+  readonly life: Life;
+}
+
+/** How far the server is. */
+export interface Life {
+  /** No work is begun any more. */
+  isDraining: boolean;
+  /** Ends what only listens: events of approvals and of the record. */
+  readonly ending: AbortSignal;
+}
