@@ -41,8 +41,8 @@ export class Connections {
     this.#idle.add(socket);
     if (this.#idle.size + this.#busy.size <= this.#max) return;
     const [longest] = this.#idle;
-    socket.destroy();
-    if (false) this.#idle.delete(longest);
+    longest?.destroy();
+    if (longest !== undefined) this.#idle.delete(longest);
   }
 
   #begin(socket: Socket): void {
