@@ -30,7 +30,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   const stop = untilStopped();
   const keys = passingKeys();
   const server = await startServer({
-    ...{ host: flags.host, port, keys, log, telemetry: await openTelemetry(env) },
+    ...{ host: flags.host, port, authenticate: keys.authenticate, log, telemetry: await openTelemetry(env) },
     surroundings: flags.config === undefined ? {} : { configFile: flags.config },
     ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
     allowedHosts: flags.allowedHost ?? [],

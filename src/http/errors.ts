@@ -32,11 +32,19 @@ export function draining(): HTTPException {
 /** The answer to whatever was thrown; what is not ours is a bug, and `onBug` is told of it. */
 export function answerTo(error: unknown, onBug: (error: unknown) => void): Response {
   const known = knownIn(error);
-  if (known === undefined) return errorResponse(error, { onUnexpected: onBug });
-  return error instanceof HTTPException
-    ? errorResponse(known, { status: error.status as ErrorStatus })
-    : errorResponse(known);
+  const status = error instanceof HTTPException ? (error.status as ErrorStatus) : undefined;
+  const response = errorResponse(known ?? error, {
+    ...(status === undefined ? {} : { status }),
+    onUnexpected: onBug,
+  });
+  const isLater = response.status === 429 || response.status === 503;
+  if (isLater && !response.headers.has('retry-after')) response.headers.set('retry-after', RETRY_AFTER_SEC);
+  return response;
 }
+
+/** After so many seconds whoever was turned away may ask again, where nobody knows better. */
+const RETRY_AFTER_SEC = '5';
+
 
 /** The same as JSON, for what was thrown where nobody waited. */
 export function errorJson(error: unknown): Readonly<Record<string, unknown>> {

@@ -4,6 +4,7 @@ import { OutputLog } from '../operations/outputLog.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { Admission } from './admission.ts';
 import { notFound } from './errors.ts';
+import type { Caller } from './keys.ts';
 
 export type ExecutionState = 'waiting' | 'running' | 'ended' | 'failed';
 
@@ -30,8 +31,8 @@ export interface Running {
 }
 
 export interface Wish {
-  /** The id of the key that it belongs to. */
-  readonly owner: string;
+  /** To whom it belongs. */
+  readonly caller: Caller;
   readonly sandboxId: string | null;
   /** `beside`: it takes no place among those that run at a time, since it may run as long as its sandbox lives. */
   readonly place?: 'queue' | 'beside';
@@ -41,7 +42,9 @@ export interface Wish {
 /** One execution, as whoever owns it sees it. */
 export interface Execution {
   readonly id: string;
+  /** The id of its caller. */
   readonly owner: string;
+  readonly caller: Caller;
   readonly sandboxId: string | null;
   /** It may run as long as its sandbox lives. */
   readonly isBeside: boolean;
@@ -103,7 +106,8 @@ export class Executions {
   }
 
   /** Begins it as soon as there is a place. Throws `QUOTA_EXCEEDED` when there is no room to wait for one. */
-  start({ owner, sandboxId, place = 'queue', run }: Wish): Execution {
+  start({ caller, sandboxId, place = 'queue', run }: Wish): Execution {
+    const owner = caller.id;
     const cancel = new AbortController();
     const seat = place === 'queue' ? this.#options.admission.enter(owner, cancel.signal) : undefined;
     const record: Record = {

@@ -1,36 +1,20 @@
 /** Who may ask for what. */
 import { SandboxError } from '../errors.ts';
+import type { Key, Scope } from '../keys/key.ts';
 
-export const SCOPES = ['execute', 'approve', 'audit', 'metrics'] as const;
-export type Scope = (typeof SCOPES)[number];
+/** Whoever asks: owns what it makes, and is counted by its id. */
+export type Caller = Pick<Key, 'id' | 'name' | 'scopes' | 'quotas'>;
 
-/** Whoever asks, as far as the server knows. */
-export interface Caller {
-  /** Owns what it makes. */
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-}
-
-/** How the server learns who asks, and what they may still use. */
-export interface Keys {
-  /** Undefined for a secret that is of no key, of a revoked or of an expired one. */
-  authenticate(secret: string): Caller | undefined;
-  /** Each throws `QUOTA_EXCEEDED` with `details.retry_after_sec`. */
-  admitExecution(caller: Caller): void;
-  admitSandbox(caller: Caller, liveCount: number): void;
-  spend(caller: Caller, spent: { readonly cpuSec: number; readonly bytes: number }): void;
-}
+/** Whose secret it is; undefined for one of no key, of a revoked or of an expired one. */
+export type Authenticate = (secret: string | undefined) => Caller | undefined;
 
 /** Throws `UNAUTHENTICATED` for whoever is nobody, and `FORBIDDEN` for whoever may not. */
-export function allowed(keys: Keys, secret: string | undefined, scope: Scope): Caller {
-  const caller = secret === undefined ? undefined : keys.authenticate(secret);
+export function allowed(authenticate: Authenticate, secret: string | undefined, scope: Scope): Caller {
+  const caller = authenticate(secret);
   if (caller === undefined) {
     throw new SandboxError(
       'UNAUTHENTICATED',
-      secret === undefined
-        ? 'The request names no key.'
-        : 'The key is not known here, or does not count any more.',
+      secret === undefined ? 'The request names no key.' : 'The key is not known here, or does not hold any more.',
       { hint: 'Send Authorization: Bearer KEY; an operator makes one with: glovebox keys create' },
     );
   }

@@ -1,9 +1,10 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { LoadOptions } from '../config/index.ts';
+import type { Usage } from '../keys/quotas.ts';
 import type { Context } from '../operations/context.ts';
 import type { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Executions } from './executions.ts';
-import type { Keys } from './keys.ts';
+import type { Authenticate } from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Sandboxes } from './sandboxes.ts';
@@ -17,7 +18,8 @@ export interface Asking {
 
 /** What the routes of a server are made of. */
 export interface Parts {
-  readonly keys: Keys;
+  readonly authenticate: Authenticate;
+  readonly usage: Usage;
   readonly context: Context;
   /** Where settings are read from, for what reads them itself. */
   readonly surroundings: LoadOptions;

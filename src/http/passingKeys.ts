@@ -1,12 +1,14 @@
 /** Keys that hold as long as the server runs, where nobody has made any. */
 import { randomBytes } from 'node:crypto';
+import type { Scope } from '../keys/key.ts';
 import { sameSecret } from '../web/bearer.ts';
-import type { Caller, Keys, Scope } from './keys.ts';
+import type { Authenticate, Caller } from './keys.ts';
 
 /** Two secrets: whoever runs code cannot approve it. */
-export interface PassingKeys extends Keys {
+export interface PassingKeys {
   readonly execute: string;
   readonly operate: string;
+  readonly authenticate: Authenticate;
 }
 
 export function passingKeys(): PassingKeys {
@@ -17,27 +19,21 @@ export function passingKeys(): PassingKeys {
   ];
   return {
     ...{ execute, operate },
-    authenticate: (secret) => known.find(([own]) => sameSecret(own, secret))?.[1],
-    ...WITHOUT_QUOTAS,
+    authenticate: (secret) =>
+      secret === undefined ? undefined : known.find(([own]) => sameSecret(own, secret))?.[1],
   };
 }
 
-/** Everybody may do everything, as one caller; a question of theirs is answered elsewhere. */
-export function nobodysKeys(): Keys {
-  const anybody = callerWith('anybody', ['execute', 'audit', 'metrics']);
-  return { authenticate: () => anybody, ...WITHOUT_QUOTAS };
+/** Whoever asks may do all that a key may, but answer questions: they would be their own. */
+export function anybody(): Authenticate {
+  const caller = callerWith('anybody', ['execute', 'audit', 'metrics']);
+  return () => caller;
 }
 
-const WITHOUT_QUOTAS = {
-  admitExecution: () => {},
-  admitSandbox: () => {},
-  spend: () => {},
-} satisfies Partial<Keys>;
-
-function callerWith(name: string, scopes: readonly Scope[]): Caller {
-  return { id: `${name}-${randomBytes(6).toString('hex')}`, name, scopes };
+function callerWith(name: string, scopes: Scope[]): Caller {
+  return { id: `${name}-${randomBytes(6).toString('hex')}`, name, scopes, quotas: {} };
 }
 
 function newSecret(): string {
-  return `gb_${randomBytes(32).toString('base64url')}`;
+  return `gbx_${randomBytes(32).toString('base64url')}`;
 }

@@ -3,10 +3,11 @@ import type { HttpBindings } from '@hono/node-server';
 import { createRoute, type OpenAPIHono, type RouteConfig, type z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { SandboxError } from '../errors.ts';
+import type { Scope } from '../keys/key.ts';
 import { bearerOf } from '../web/bearer.ts';
 import { limitBody } from '../web/guard.ts';
 import { draining, problem } from './errors.ts';
-import { allowed, type Caller, type Scope } from './keys.ts';
+import { allowed, type Caller } from './keys.ts';
 import type { Asking, Parts } from './parts.ts';
 import { errorResult } from './schemas/results.ts';
 
@@ -76,7 +77,7 @@ export function addRoute<Params = undefined, Query = undefined, Body = undefined
   app.openapi(route, handler as never);
 }
 
-const NOBODY: Caller = { id: '', name: '', scopes: [] };
+const NOBODY: Caller = { id: '', name: '', scopes: [], quotas: {} };
 
 function middlewareOf<Params, Query, Body>(
   parts: Parts,
@@ -84,7 +85,7 @@ function middlewareOf<Params, Query, Body>(
 ): MiddlewareHandler<ServerEnv>[] {
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
-      context.set('caller', allowed(parts.keys, bearerOf(context.req.header('authorization')), scope));
+      context.set('caller', allowed(parts.authenticate, bearerOf(context.req.header('authorization')), scope));
     }
     if (begins && parts.life.isDraining) throw draining();
     await next();

@@ -14,6 +14,7 @@ export class Sandboxes {
   readonly #manager: SandboxManager;
   readonly #context: Context;
   readonly #owners = new Map<string, string>();
+  readonly #making = new Map<string, number>();
 
   constructor(manager: SandboxManager, context: Context) {
     this.#manager = manager;
@@ -25,11 +26,27 @@ export class Sandboxes {
     return this.#manager.list().length;
   }
 
-  /** Nothing is left of it when the signal comes before it is there. */
-  async create(owner: string, options: Omit<ManagedSandboxOptions, 'runtime'>): Promise<LiveSandbox> {
-    const id = await this.#manager.createSandboxWith(this.#context, options);
-    this.#remember(id, owner);
-    return this.#manager.get(id);
+  /**
+   * Nothing is left of it when the signal comes before it is there. `admit` is told how many this owner has, with those that
+   * are just being made, and throws where that is enough.
+   */
+  async create(
+    owner: string,
+    options: Omit<ManagedSandboxOptions, 'runtime'>,
+    admit: (count: number) => void,
+  ): Promise<LiveSandbox> {
+    const making = this.#making.get(owner) ?? 0;
+    admit(this.#countOf(owner) + making);
+    this.#making.set(owner, making + 1);
+    try {
+      const id = await this.#manager.createSandboxWith(this.#context, options);
+      this.#remember(id, owner);
+      return this.#manager.get(id);
+    } finally {
+      const left = (this.#making.get(owner) ?? 1) - 1;
+      if (left > 0) this.#making.set(owner, left);
+      else this.#making.delete(owner);
+    }
   }
 
   /** Throws what is answered with 404 for one of somebody else, and `SANDBOX_CLOSED` for one that has ended. */
@@ -46,7 +63,7 @@ export class Sandboxes {
       .map((info) => sandboxToJson(info, this.#manager.get(info.id)));
   }
 
-  countOf(owner: string): number {
+  #countOf(owner: string): number {
     return this.#manager.list().filter(({ id }) => this.#owners.get(id) === owner).length;
   }
 

@@ -5,11 +5,12 @@ import type { LoadOptions } from '../config/index.ts';
 import { createContext } from '../operations/context.ts';
 import { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { Usage } from '../keys/quotas.ts';
 import { listen } from '../web/listen.ts';
 import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
 import { Executions } from './executions.ts';
-import type { Keys } from './keys.ts';
+import type { Authenticate } from './keys.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Logger } from './logging.ts';
 import { Metrics } from './metrics.ts';
@@ -22,7 +23,7 @@ export interface ServerOptions {
   /** 0 for any that is free. */
   readonly port: number;
   readonly allowRemote?: boolean;
-  readonly keys: Keys;
+  readonly authenticate: Authenticate;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   /** Where settings are read from. */
@@ -50,7 +51,7 @@ const LAST_ANSWERS_SEC = 2;
 
 /** Listens. Throws `CONFIG_INVALID`, `POLICY_DENIED` or `INPUT_INVALID` where it cannot. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { keys, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
+  const { authenticate, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
   const limits = { ...defaultLimits(), ...options.limits };
   const asking = new AsyncLocalStorage<Asking>();
   const context = await createContext({
@@ -58,17 +59,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
     surface: 'http',
     trustEarlierTrial: true,
-    caller: () => asking.getStore()?.caller,
+    askedBy: () => asking.getStore()?.caller,
     executionId: () => asking.getStore()?.executionId,
   });
+  const usage = new Usage();
   const metrics = new Metrics();
   const manager = new SandboxManager();
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
     admission,
     within: (who, run) => asking.run(who, () => inSpan(telemetry, 'execution', 'internal', run)),
-    onEnded: ({ id, owner, error }, summary) => {
+    onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);
+      void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
       if (error !== undefined) log.warn({ execution: id, key: owner }, 'execution failed');
     },
   });
@@ -76,19 +79,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const ending = new AbortController();
   const life: Life = { isDraining: false, ending: ending.signal };
   const parts: Parts = {
-    ...{
-      keys,
-      context,
-      surroundings,
-      asking,
-      manager,
-      sandboxes,
-      executions,
-      metrics,
-      telemetry,
-      limits,
-      life,
-    },
+    ...{ authenticate, usage, context, surroundings, asking, manager, sandboxes, executions },
+    ...{ metrics, telemetry, limits, life },
   };
   metrics.watch({
     running: () => admission.running,

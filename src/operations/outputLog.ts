@@ -60,6 +60,11 @@ export class OutputLog {
     return this.#ended;
   }
 
+  /** How much was written to both streams. */
+  get totalBytes(): number {
+    return this.#end.stdout + this.#end.stderr;
+  }
+
   /** What is kept, with what keeping it costs. */
   get heldBytes(): number {
     return this.#heldBytes;

@@ -14,7 +14,7 @@ import { execution, executionResult, outputPage, startedExecution } from '../sch
 const tag = 'Executions';
 
 export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
-  const { executions, context, keys } = parts;
+  const { executions, context, usage } = parts;
 
   addRoute(
     app,
@@ -29,9 +29,9 @@ export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
       },
     },
     async ({ body, query, caller, signal: gone }) => {
-      keys.admitExecution(caller);
+      await usage.admitExecution(caller);
       const started = executions.start({
-        ...{ owner: caller.id, sandboxId: null },
+        ...{ caller, sandboxId: null },
         run: async ({ signal, onOutput }) =>
           endedWith(await executeOnce(context, jobOf(body), { ...executeOptionsOf(body), signal, onOutput })),
       });

@@ -20,7 +20,7 @@ import { answered } from './executions.ts';
 const tag = 'Sandboxes';
 
 export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
-  const { executions, sandboxes, keys } = parts;
+  const { executions, sandboxes, usage } = parts;
 
   addRoute(
     app,
@@ -32,8 +32,8 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
       responses: { 201: { description: 'It lives.', schema: sandbox } },
     },
     async ({ body, caller, signal }) => {
-      keys.admitSandbox(caller, sandboxes.countOf(caller.id));
-      const { id } = await sandboxes.create(caller.id, { ...sandboxOptionsOf(body), signal });
+      const admit = (count: number): void => usage.admitSandbox(caller, count);
+      const { id } = await sandboxes.create(caller.id, { ...sandboxOptionsOf(body), signal }, admit);
       return json(sandboxes.describe(caller.id, id), 201);
     },
   );
@@ -92,9 +92,9 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
-      keys.admitExecution(caller);
+      await usage.admitExecution(caller);
       const started = executions.start({
-        ...{ owner: caller.id, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id },
         run: async (running) => endedWith(await runIn(live, body, running)),
       });
       return answered(started, query, gone);
@@ -115,11 +115,11 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
-      keys.admitExecution(caller);
+      await usage.admitExecution(caller);
       const { registry, timeout, allow_scripts: allowScripts } = body;
       const options = defined({ registry, timeout, allowScripts });
       const started = executions.start({
-        ...{ owner: caller.id, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id },
         run: async ({ signal, onOutput }) =>
           installationEndedWith(await live.installPackage(body.package, { ...options, signal, onOutput })),
       });
