@@ -45,7 +45,6 @@ export function answerTo(error: unknown, onBug: (error: unknown) => void): Respo
 /** After so many seconds whoever was turned away may ask again, where nobody knows better. */
 const RETRY_AFTER_SEC = '5';
 
-
 /** The same as JSON, for what was thrown where nobody waited. */
 export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
   const known =

@@ -114,6 +114,7 @@ export class Executions {
       ...{
         id: randomUUID(),
         owner,
+        caller,
         sandboxId,
         isBeside: place === 'beside',
         state: 'waiting',

@@ -14,7 +14,9 @@ export function allowed(authenticate: Authenticate, secret: string | undefined, 
   if (caller === undefined) {
     throw new SandboxError(
       'UNAUTHENTICATED',
-      secret === undefined ? 'The request names no key.' : 'The key is not known here, or does not hold any more.',
+      secret === undefined
+        ? 'The request names no key.'
+        : 'The key is not known here, or does not hold any more.',
       { hint: 'Send Authorization: Bearer KEY; an operator makes one with: glovebox keys create' },
     );
   }

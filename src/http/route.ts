@@ -85,7 +85,10 @@ function middlewareOf<Params, Query, Body>(
 ): MiddlewareHandler<ServerEnv>[] {
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
-      context.set('caller', allowed(parts.authenticate, bearerOf(context.req.header('authorization')), scope));
+      context.set(
+        'caller',
+        allowed(parts.authenticate, bearerOf(context.req.header('authorization')), scope),
+      );
     }
     if (begins && parts.life.isDraining) throw draining();
     await next();

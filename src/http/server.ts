@@ -2,10 +2,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hono } from 'hono';
 import type { LoadOptions } from '../config/index.ts';
+import { Usage } from '../keys/quotas.ts';
 import { createContext } from '../operations/context.ts';
 import { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import { Usage } from '../keys/quotas.ts';
 import { listen } from '../web/listen.ts';
 import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
