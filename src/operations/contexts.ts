@@ -109,6 +109,7 @@ async function runCell(
     const { maxOutputBytes, signal, onOutput } = passage.program;
     const { results, resultsLeftOut, error, executionCount, ended, ...outcome } = await sandbox.runCell(
       kernel,
+      prepared.executionId,
       {
         ...{ code: prepared.code, timeoutSec, maxOutputBytes },
         ...(signal === undefined ? {} : { signal }),
