@@ -12,8 +12,13 @@ import type { Logger } from './logging.ts';
 import type { Parts } from './parts.ts';
 import { Readiness } from './readiness.ts';
 import { refuseInvalid, type ServerApp, type ServerEnv } from './route.ts';
+import { addApprovalRoutes } from './routes/approvals.ts';
+import { addAuditRoutes } from './routes/audit.ts';
+import { addContextRoutes } from './routes/contexts.ts';
+import { addDryRunRoutes } from './routes/dryRuns.ts';
 import { addExecutionRoutes } from './routes/executions.ts';
 import { addFileRoutes } from './routes/files.ts';
+import { addProcessRoutes } from './routes/processes.ts';
 import { addSandboxRoutes } from './routes/sandboxes.ts';
 import { addStateRoutes } from './routes/state.ts';
 import { inSpan } from './telemetry.ts';
@@ -41,6 +46,11 @@ export function buildApp({ parts, log, guards: options, mount }: AppOptions): Se
   addExecutionRoutes(app, parts);
   addSandboxRoutes(app, parts);
   addFileRoutes(app, parts);
+  addContextRoutes(app, parts);
+  addProcessRoutes(app, parts);
+  addDryRunRoutes(app, parts);
+  addApprovalRoutes(app, parts);
+  addAuditRoutes(app, parts);
 
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',

@@ -15,22 +15,25 @@ export interface ServerEvent {
 const HEARTBEAT_MS = 15_000;
 
 /**
- * An answer of events. `next` resolves to those that there are now, or, where there are none, once there may be some;
- * to `end` when there will be none any more. It is asked only when the reader has room: nobody waits for a slow one, and
- * nothing gathers for him here.
+ * Resolves to the events that there are now, or, where there are none, once there may be some; to `end` when there will
+ * be none any more.
  */
-export function eventStream(
-  next: (gone: AbortSignal) => Promise<readonly ServerEvent[] | 'end'>,
-  heartbeatMs = HEARTBEAT_MS,
-): Response {
+export type NextEvents = () => Promise<readonly ServerEvent[] | 'end'>;
+
+/**
+ * An answer of events; the signal comes when the reader has gone. They are asked for only when the reader has room: nobody
+ * waits for a slow one, and nothing gathers for him here.
+ */
+export function eventStream(start: (gone: AbortSignal) => NextEvents, heartbeatMs = HEARTBEAT_MS): Response {
   const gone = new AbortController();
+  const next = start(gone.signal);
   const encoder = new TextEncoder();
   let asked: Promise<readonly ServerEvent[] | 'end'> | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         for (;;) {
-          asked ??= next(gone.signal);
+          asked ??= next();
           const beat = new AbortController();
           const timer = delay(heartbeatMs, 'beat' as const, { signal: beat.signal }).catch(
             () => 'beat' as const,
@@ -84,7 +87,7 @@ export function executionEvents(
   if (seen === 'end') return new Response(null, { status: 204 });
   let position: LogPosition = seen;
   let isOver = false;
-  return eventStream(async (gone) => {
+  return eventStream((gone) => async () => {
     if (isOver) return 'end';
     for (;;) {
       const changed = log.changed();

@@ -1,6 +1,8 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type { LoadOptions } from '../config/index.ts';
 import type { Usage } from '../keys/quotas.ts';
+import type { Approvals } from '../operations/approvals.ts';
+import type { AuditTrail } from '../operations/auditTrail.ts';
 import type { Context } from '../operations/context.ts';
 import type { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Executions } from './executions.ts';
@@ -27,6 +29,9 @@ export interface Parts {
   readonly manager: SandboxManager;
   readonly sandboxes: Sandboxes;
   readonly executions: Executions;
+  /** Questions of all processes of this user. Throws `INPUT_INVALID` for a user without a home. */
+  readonly approvals: () => Promise<Approvals>;
+  readonly trail: () => Promise<AuditTrail>;
   readonly metrics: Metrics;
   readonly telemetry: Telemetry;
   readonly limits: Limits;

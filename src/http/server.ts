@@ -3,6 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Hono } from 'hono';
 import type { LoadOptions } from '../config/index.ts';
 import { Usage } from '../keys/quotas.ts';
+import { Approvals } from '../operations/approvals.ts';
+import { AuditTrail } from '../operations/auditTrail.ts';
 import { createContext } from '../operations/context.ts';
 import { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -76,17 +78,24 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   });
   const sandboxes = new Sandboxes(manager, context);
+  const approvals = once(() =>
+    Approvals.open({ ...surroundings, surface: 'http' }, (warning) => log.warn({ warning }, 'approvals')),
+  );
+  const trail = once(() => AuditTrail.open(surroundings));
+  // Looked at whenever somebody asks how many wait; a user without a home has none.
+  const room = await approvals().catch(() => undefined);
   const ending = new AbortController();
   const life: Life = { isDraining: false, ending: ending.signal };
   const parts: Parts = {
     ...{ authenticate, usage, context, surroundings, asking, manager, sandboxes, executions },
+    ...{ approvals, trail },
     ...{ metrics, telemetry, limits, life },
   };
   metrics.watch({
     running: () => admission.running,
     queued: () => admission.waiting,
     sandboxes: () => sandboxes.count,
-    questions: () => 0,
+    questions: () => room?.waiting().length ?? 0,
   });
   const mount = options.mount?.(parts);
   const app = buildApp({ parts, log, guards: { allowedHosts }, mount });
@@ -111,6 +120,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ended ??= end(drainSec);
       return ended;
     },
+  };
+}
+
+/** Makes it once; what could not be made is tried again the next time. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    made.catch(() => {
+      made = undefined;
+    });
+    return made;
   };
 }
 

@@ -290,6 +290,7 @@ export const question = z
       rule: z.string().optional(),
       description: z.string(),
     }),
+    asked_by: z.string().optional(),
     asked_at: time,
     expires_at: time,
   })
