@@ -76,6 +76,9 @@ Examples:
   if (argv[2] === 'approvals' || argv[2] === 'help')
     (await import('./approvals/commands.ts')).addApprovalsCommands(approvals);
 
+  const keys = program.command('keys').description('keys for those who may ask a server of yours');
+  if (argv[2] === 'keys' || argv[2] === 'help') (await import('./keys/commands.ts')).addKeysCommands(keys);
+
   program
     .command('doctor')
     .description('say what works on this machine, what it holds, and how to get the rest')
