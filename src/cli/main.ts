@@ -167,6 +167,7 @@ Examples:
     .option('--insecure-no-authentication', 'ask nobody for a key: whoever reaches it can run programs')
     .option('--max-executions <n>', 'how many run at a time (default: twice the number of cores)')
     .option('--max-queue <n>', 'how many wait besides (default: 256)')
+    .option('--max-body-mb <n>', 'the largest request of JSON (default: 32)')
     .option('--drain-sec <seconds>', 'how long what runs may take to end when the server ends', '30')
     .option('--json-logs', 'log one JSON object on each line')
     .option(...CONFIG)

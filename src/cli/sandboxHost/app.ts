@@ -8,7 +8,6 @@ import { WaitingDryRuns } from '../../operations/dryRun/waitingDryRuns.ts';
 import type { FileEntry } from '../../runtimes/runtime.ts';
 import { packageVersion } from '../../version.ts';
 import { statusOf } from '../../web/statusOf.ts';
-import { DryRuns } from './dryRuns.ts';
 import { errorJson } from './errorJson.ts';
 import { Executions } from './executions.ts';
 import { startInstallation } from './installation.ts';
