@@ -19,7 +19,10 @@ export function frameOf({ svg, html, json }: RichResult): Frame | undefined {
   const markup = svg ?? html;
   if (markup !== undefined && markup.length > MAX_CHARACTERS) {
     const size = `${Math.ceil(markup.length / 1024 ** 2)} MB`;
-    return { ok: false, because: `The ${svg === undefined ? 'HTML' : 'SVG'} has ${size}: 2 are the most that are shown.` };
+    return {
+      ok: false,
+      because: `The ${svg === undefined ? 'HTML' : 'SVG'} has ${size}: 2 are the most that are shown.`,
+    };
   }
   if (svg !== undefined) return svgFrame(svg);
   if (html !== undefined) return { ok: true, form: 'HTML', page: page(PAPER, withoutHead(html)) };
@@ -30,7 +33,8 @@ export function frameOf({ svg, html, json }: RichResult): Frame | undefined {
 /** As a picture: then a browser neither follows what it names, nor runs what it holds. */
 function svgFrame(svg: string): Frame {
   // Entities can make gigabytes of a few lines.
-  if (/<!ENTITY/i.test(svg)) return { ok: false, because: 'The SVG declares entities, which are not resolved.' };
+  if (/<!ENTITY/i.test(svg))
+    return { ok: false, because: 'The SVG declares entities, which are not resolved.' };
   const url = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
   return { ok: true, form: 'SVG', page: page(PAPER, `<img class="whole" alt="SVG" src="${url}">`) };
 }

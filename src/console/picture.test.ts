@@ -31,7 +31,11 @@ it.each([
   ['a PNG called JPEG', 'jpeg', png(3, 2)],
   ['nothing', 'jpeg', ''],
   ['a JPEG that never begins', 'jpeg', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0]).toString('base64')],
-  ['a JPEG whose segments have no length', 'jpeg', Buffer.from([0xff, 0xd8, ...Array(100).fill(0)]).toString('base64')],
+  [
+    'a JPEG whose segments have no length',
+    'jpeg',
+    Buffer.from([0xff, 0xd8, ...Array(100).fill(0)]).toString('base64'),
+  ],
 ] as const)('refuses %s', (_what, form, base64) => {
   expect(pictureOf(form, base64)).toEqual({
     ok: false,

@@ -43,7 +43,8 @@ function sizeOfJpeg(bytes: Buffer): Size | undefined {
   for (let at = 2; at + 9 <= bytes.length; at += 2 + bytes.readUInt16BE(at + 2)) {
     const marker = bytes.readUInt16BE(at);
     if (marker <= 0xff00) return undefined;
-    if (isFrameHeader(marker)) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    if (isFrameHeader(marker))
+      return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
   }
   return undefined;
 }
