@@ -17,6 +17,7 @@ import { executionContent } from './pages/execution.ts';
 import { type Page, page, plainPage } from './pages/layout.ts';
 import { overviewContent, sandboxContent } from './pages/overview.ts';
 import { messageContent, signInContent } from './pages/plain.ts';
+import { shownLine } from './shownText.ts';
 import { Verification } from './verification.ts';
 
 export interface ConsoleOptions {
@@ -188,7 +189,7 @@ export function consoleApp(backend: ConsoleBackend, options: ConsoleOptions = {}
     if (sandbox === undefined)
       throw notThere(`No sandbox ${JSON.stringify(id.slice(0, 100))} lives (any more).`);
     const content = sandboxContent(sandbox, { questions, sandboxes, executions });
-    return show(context, who, { title: `Sandbox ${id}`, content });
+    return show(context, who, { title: `Sandbox ${shownLine(id, 60)}`, content });
   });
 
   const executionOf = async (context: Context) => {

@@ -46,6 +46,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 export const FRAME_HEADERS: Readonly<Record<string, string>> = {
   ...COMMON,
   'content-security-policy': FRAME_POLICY,
+  'x-frame-options': 'SAMEORIGIN',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
 };

@@ -10,7 +10,7 @@ it('shows as text what would act on a terminal, turn text around or not be seen'
 });
 
 it('leaves alone what is plainly visible, tabs and line feeds', () => {
-  const text = 'naïve \t日本語 😀 <b>&amp;</b>\n  end  ';
+  const text = 'naïve \t日本語 😀 ✔\ufe0f <b>&amp;</b>\n  end  ';
   expect(shown(text)).toBe(text);
 });
 

@@ -1,10 +1,11 @@
 /** Text that comes from inside a sandbox, as it is shown on a page. Pure. */
 
 /**
- * Controls, formats, characters that are unassigned, private or half, other line ends, and our own brackets; tabs and
- * line feeds stay. Formats are what turns text around and what cannot be seen.
+ * Controls, formats, characters that are unassigned, private or half, other line ends, what is drawn as nothing, and our
+ * own brackets. Tabs and line feeds stay, and so do the two signs that choose how an emoji is drawn.
  */
-const HIDDEN = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u27e6\u27e7]/gu;
+const HIDDEN =
+  /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u2800\u27e6\u27e7]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/gu;
 
 /**
  * The text with everything that is not plainly visible as what it is: `⟦U+001B⟧`. Nothing of it acts on a terminal or

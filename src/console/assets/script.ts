@@ -20,7 +20,7 @@ export const SCRIPT = String.raw`'use strict';
     const fresh = known === undefined ? [] : ids.filter((id) => !known.has(id));
     known = new Set(ids);
     if (fresh.length === 0) return;
-    const link = byId('q-' + fresh[0]);
+    const link = document.querySelector('main a[href="/approvals/' + CSS.escape(fresh[0]) + '"]');
     const what = link === null ? 'A new question waits for an answer.' : 'New question: ' + link.closest('li').textContent.replace(/\s+/g, ' ').trim();
     byId('announcement').textContent = what;
   }
@@ -38,13 +38,14 @@ export const SCRIPT = String.raw`'use strict';
     const active = document.activeElement;
     const held = place.contains(active) && active !== body;
     const index = held ? [...place.querySelectorAll(focusable)].indexOf(active) : -1;
-    const id = held ? active.id : '';
+    const href = held ? active.getAttribute('href') : null;
     const open = new Set([...place.querySelectorAll('details')].flatMap((one, i) => (one.open ? [i] : [])));
     const next = document.adoptNode(fresh);
     [...next.querySelectorAll('details')].forEach((one, i) => { one.open = open.has(i); });
     place.replaceWith(next);
     if (!held) return;
-    const same = (id && byId(id)) || next.querySelectorAll(focusable)[index] || byId('main');
+    const links = href === null ? [] : [...next.querySelectorAll('a[href]')];
+    const same = links.find((link) => link.getAttribute('href') === href) || next.querySelectorAll(focusable)[index] || byId('main');
     same.focus({ preventScroll: true });
   }
 

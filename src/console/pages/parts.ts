@@ -30,7 +30,7 @@ export function questionList(questions: readonly WaitingQuestion[]): Html {
   const entries = questions.map((waiting) => {
     const { id, risk, operation, runtime, code, expiresAt } = waiting.question;
     const language = typeof code?.language === 'string' ? `, ${shownLine(code.language, 20)}` : '';
-    return html`<li class="card"><p>${riskBadge(risk.level)} <a class="main" id="q-${id}" href="/approvals/${id}">${operation}${language} in ${shownLine(runtime, 40)}</a></p>
+    return html`<li class="card"><p>${riskBadge(risk.level)} <a class="main" href="/approvals/${id}">${operation}${language} in ${shownLine(runtime, 40)}</a></p>
 <p>${shownLine(risk.description, 300)}</p>
 <p class="faint">Asked for ${askedBy(waiting)}, ${until(expiresAt)}</p></li>`;
   });
@@ -41,7 +41,7 @@ export function sandboxTable(sandboxes: readonly ConsoleSandbox[]): Html {
   if (sandboxes.length === 0) return html`<p class="empty">No sandbox lives.</p>`;
   const rows = sandboxes.map(
     ({ id, keyName, runtime, language, running, expiresAt }) => html`<tr>
-<th scope="row" data-label="Sandbox"><a id="s-${id}" href="/sandboxes/${encodeURIComponent(id)}">${shownLine(id)}</a></th>
+<th scope="row" data-label="Sandbox"><a href="/sandboxes/${encodeURIComponent(id)}">${shownLine(id)}</a></th>
 <td data-label="Key">${shownLine(keyName, 60)}</td><td data-label="Runtime">${shownLine(runtime, 40)}</td>
 <td data-label="Language">${shownLine(language, 40)}</td><td data-label="State">${running ? 'busy' : 'idle'}</td>
 <td data-label="Expires">${time(expiresAt)}</td></tr>`,
@@ -58,7 +58,7 @@ export function executionTable(caption: string, executions: readonly ConsoleExec
         ? html`one of its own`
         : html`<a href="/sandboxes/${encodeURIComponent(sandboxId)}">${shownLine(sandboxId)}</a>`;
     return html`<tr>
-<th scope="row" data-label="Execution"><a id="e-${id}" href="/executions/${encodeURIComponent(id)}">${shownLine(id, 60)}</a></th>
+<th scope="row" data-label="Execution"><a href="/executions/${encodeURIComponent(id)}">${shownLine(id, 60)}</a></th>
 <td data-label="State">${stateOf(execution)}</td><td data-label="Key">${shownLine(keyName, 60)}</td>
 <td data-label="Sandbox">${sandbox}</td><td data-label="Language">${shownLine(language ?? 'a command', 40)}</td>
 <td data-label="Started">${time(startedAt)}</td></tr>`;
