@@ -6,11 +6,18 @@ import type { RichResult } from '../result/contextExecution.ts';
 import { shown, shownLine } from './shownText.ts';
 
 export type Frame =
-  | { readonly ok: true; readonly form: 'SVG' | 'HTML' | 'table'; readonly page: string }
+  | {
+      readonly ok: true;
+      readonly form: 'SVG' | 'HTML' | 'table';
+      /** A table of few rows. */
+      readonly isShort: boolean;
+      readonly page: string;
+    }
   /** Why it is not shown, as a sentence. */
   | { readonly ok: false; readonly because: string };
 
 const MAX_CHARACTERS = 2 * 1024 * 1024;
+const SHORT_ROWS = 5;
 const MAX_ROWS = 500;
 const MAX_COLUMNS = 50;
 
@@ -25,9 +32,12 @@ export function frameOf({ svg, html, json }: RichResult): Frame | undefined {
     };
   }
   if (svg !== undefined) return svgFrame(svg);
-  if (html !== undefined) return { ok: true, form: 'HTML', page: page(PAPER, withoutHead(html)) };
+  if (html !== undefined)
+    return { ok: true, form: 'HTML', isShort: isShort(html), page: page(PAPER, unlinked(html)) };
   const rows = rowsOf(json);
-  return rows === undefined ? undefined : { ok: true, form: 'table', page: page(OURS, tableOf(rows)) };
+  return rows === undefined
+    ? undefined
+    : { ok: true, form: 'table', isShort: rows.length <= SHORT_ROWS, page: page(OURS, tableOf(rows)) };
 }
 
 /** As a picture: then a browser neither follows what it names, nor runs what it holds. */
@@ -36,15 +46,28 @@ function svgFrame(svg: string): Frame {
   if (/<!ENTITY/i.test(svg))
     return { ok: false, because: 'The SVG declares entities, which are not resolved.' };
   const url = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
-  return { ok: true, form: 'SVG', page: page(PAPER, `<img class="whole" alt="SVG" src="${url}">`) };
+  return {
+    ok: true,
+    form: 'SVG',
+    isShort: false,
+    page: page(PAPER, `<img class="whole" alt="SVG" src="${url}">`),
+  };
 }
 
 /**
- * Elements of the head reach servers without loading anything from them, by opening connections ahead, which no policy
- * keeps them from. A tag's name stands right behind its bracket, so nothing else can begin one of them.
+ * Renames what reaches servers though its policy lets it load nothing: browsers open connections ahead for links, frames
+ * and elements of the head. A tag's name stands right behind its bracket, so nothing else can begin one of them.
  */
-function withoutHead(html: string): string {
-  return html.replace(/<(?=(?:link|meta|base)(?![a-z0-9]))/gi, '&lt;');
+function unlinked(html: string): string {
+  return html.replace(REACHING, '$&x-');
+}
+
+const REACHING =
+  /<\/?(?=(?:a|area|base|embed|fencedframe|frame|frameset|iframe|link|meta|object|portal)(?![a-z0-9-]))/gi;
+
+function isShort(html: string): boolean {
+  const rows = html.match(/<tr\b/gi)?.length ?? 0;
+  return rows > 0 && rows <= SHORT_ROWS + 1;
 }
 
 /** Objects of plain values, at least one; undefined for anything else. */

@@ -2,7 +2,7 @@ import type { Verdict } from '../operations/auditTrail.ts';
 import type { Verified } from './pages/audit.ts';
 
 /** Checking a long log takes a while, and people turn pages. */
-const FRESH_MS = 10_000;
+const FRESH_MS = 2000;
 
 /** Whether the log is whole, checked by one at a time and not for every page. */
 export class Verification {

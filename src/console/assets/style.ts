@@ -23,6 +23,7 @@ main:focus { outline: none; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: .75rem 0 1rem; }
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 2rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.25rem 0 .375rem; }
+.card > h3:first-of-type { margin-top: 0; }
 p { margin: .375rem 0; }
 a { color: var(--link); text-underline-offset: .15em; }
 code, pre { font: .875rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
@@ -33,6 +34,7 @@ code, pre { font: .875rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberat
 .skip:focus { top: .5rem; }
 .faint { color: var(--faint); font-size: .9375rem; }
 .whole { white-space: nowrap; }
+.part { display: block; }
 .left { font-variant-numeric: tabular-nums; }
 
 .top { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; align-items: center; padding: .5rem 1rem; background: var(--card); border-bottom: 1px solid var(--line); }
@@ -58,8 +60,8 @@ input::placeholder { color: var(--faint); opacity: 1; }
 label { display: block; font-weight: 600; }
 .choice { display: flex; gap: .625rem; align-items: flex-start; font-weight: 400; padding: .375rem 0; }
 fieldset { border: 0; margin: 0 0 .5rem; padding: 0; }
-legend { font-weight: 600; padding: 0; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 14rem), 1fr)); gap: .25rem 1rem; align-items: end; }
+.fields > * { min-width: 0; }
 .fields .buttons { display: flex; gap: 1rem; align-items: center; }
 
 .card, .notice, .verdict { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .75rem 1rem; }
@@ -121,6 +123,7 @@ legend { font-weight: 600; padding: 0; }
 figure { margin: .75rem 0; }
 .chart { display: block; max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; }
 .result { display: block; width: 100%; height: 24rem; resize: vertical; border: 1px solid var(--line); border-radius: 6px; background: #fff; }
+.result.short { height: 13rem; }
 pre.text { margin: .25rem 0; padding: .5rem .75rem; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; max-height: 24rem; overflow: auto; direction: ltr; }
 summary { cursor: pointer; color: var(--link); padding: .25rem 0; }
 

@@ -72,9 +72,11 @@ function answerForms({ question }: WaitingQuestion, visitor: Visitor): Html {
       : '';
   return html`<div class="answers">
 <form method="post" action="/approvals/${id}" class="card yes">${hidden}
-<fieldset><legend>Approve</legend>${scopes}</fieldset>${remember}${grave}
+<h3 id="approve-title">Approve</h3>
+<fieldset aria-labelledby="approve-title">${scopes}</fieldset>${remember}${grave}
 <p><button name="answer" value="approve" class="approve">Approve</button></p></form>
 <form method="post" action="/approvals/${id}" class="card no">${hidden}
+<h3>Deny</h3>
 <p><label for="reason">Reason, which whoever asks will read</label><input id="reason" name="reason" maxlength="500" autocomplete="off"></p>
 <p><button name="answer" value="deny" class="deny">Deny</button></p></form></div>`;
 }

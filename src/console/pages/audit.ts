@@ -69,7 +69,7 @@ function ofWhat(id: unknown, sandbox: unknown): Html {
       ? [html`<span>sandbox <a href="${addressOf({ sandbox })}">${shownLine(sandbox, 60)}</a></span>`]
       : []),
   ];
-  return html`${parts.map((part) => html`<span class="whole">${part}</span> `)}`;
+  return html`${parts.map((part) => html`<span class="part">${part}</span> `)}`;
 }
 
 function textOr(value: unknown): string {

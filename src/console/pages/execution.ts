@@ -101,7 +101,7 @@ function framed(rich: RichResult, path: string): Html | undefined {
   const frame = frameOf(rich);
   if (frame === undefined) return undefined;
   if (!frame.ok) return html`<p class="notice">A result is not shown. ${frame.because}</p>`;
-  return html`<iframe class="result" sandbox="" src="${path}" title="Result, as ${frame.form}" loading="lazy" referrerpolicy="no-referrer"></iframe>`;
+  return html`<iframe class="result${frame.isShort ? ' short' : ''}" sandbox="" src="${path}" title="Result, as ${frame.form}" loading="lazy" referrerpolicy="no-referrer"></iframe>`;
 }
 
 const MAX_TEXT = 20_000;

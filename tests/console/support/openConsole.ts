@@ -97,6 +97,9 @@ export async function openConsole(): Promise<OpenConsole> {
         return await python.execute(code, told);
       }),
     async [Symbol.asyncDispose]() {
+      // Whoever waits for an answer keeps what he asked in from ending.
+      for (const { question } of await backend.questions())
+        await backend.answer(question.id, question.hash, { approved: false }, PERSON);
       await manager.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
