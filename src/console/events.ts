@@ -27,9 +27,12 @@ export function eventsResponse(
     await stream.write(': here\n\n');
     const ends = [tellChanges(stream, backend, gone.signal), keepAlive(stream, isSignedIn, gone.signal)];
     if (output !== undefined) ends.push(tellOutput(stream, backend, output, gone.signal));
-    await Promise.race([ends[0], ends[1]]);
-    gone.abort();
-    await Promise.all(ends);
+    try {
+      await Promise.race(ends.slice(0, 2));
+    } finally {
+      gone.abort();
+      await Promise.all(ends);
+    }
   });
 }
 

@@ -128,12 +128,14 @@ pre.text { margin: .25rem 0; padding: .5rem .75rem; background: var(--paper); bo
 summary { cursor: pointer; color: var(--link); padding: .25rem 0; }
 
 @media (max-width: 48rem) {
+  .top nav ul { gap: 0 .75rem; }
   .who { margin-left: 0; width: 100%; justify-content: space-between; }
   .rows, .rows tbody, .rows tr, .rows th, .rows td { display: block; }
   .rows thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .rows tr { padding: .5rem .75rem; border-bottom: 1px solid var(--line); }
   .rows tbody tr:last-child { border-bottom: 0; }
   .rows th, .rows td { padding: .125rem 0; border: 0; }
+  .rows td { display: inline-block; margin-right: .875rem; max-width: 100%; vertical-align: baseline; }
   .rows [data-label]::before { content: attr(data-label) " "; color: var(--faint); font-size: .8125rem; }
   .facts { grid-template-columns: 1fr; gap: 0; }
   .facts dd { margin-bottom: .5rem; }

@@ -7,15 +7,17 @@ import { actionButton, csrfField, type Html, type Visitor } from './layout.ts';
 import { askedBy, questionList, riskBadge, table, time, until } from './parts.ts';
 
 /** What has just been done, as the address of the page says. */
-export const DONE = {
+const DONE = {
   approved: 'Approved.',
   late: 'Approved, but so late that it may not have counted: see what came of it.',
   denied: 'Denied.',
   revoked: 'Revoked.',
 } as const;
 
+export type Done = keyof typeof DONE;
+
 /** The sentence for a word of an address; nothing for any other. */
-export function doneNotice(word: string | undefined): Html | '' {
+function doneNotice(word: string | undefined): Html | '' {
   const sentence = Object.entries(DONE).find(([name]) => name === word)?.[1];
   return sentence === undefined ? '' : html`<p class="notice" role="status">${sentence}</p>`;
 }

@@ -32,6 +32,8 @@ export function auditContent(query: AuditQuery, { records, before }: RecordPage,
 function verdictNotice({ verdict: { records, flaws, last }, at }: Verified): Html {
   const [first] = flaws;
   const checked = html`<span class="faint">Checked at ${time(at)}</span>`;
+  if (first === undefined && last === undefined)
+    return html`<p class="verdict" role="status">Nothing is recorded yet. ${checked}</p>`;
   if (first === undefined)
     return html`<p class="verdict good" role="status"><b>Whole.</b> ${records} records follow one another${last === undefined ? '' : html`, the last one is ${last.seq} <code class="hash">${last.hash.slice(0, 16)}…</code>`}. ${checked}</p>`;
   const list = flaws
