@@ -91,12 +91,12 @@ it('holds on to nothing when the page has gone', async () => {
   let signal: AbortSignal | undefined;
   const { leave, listeners } = await listen(
     { output: { execution: 'e', after: 0 } },
-    // biome-ignore lint/correctness/useYield: it waits for what never comes.
     async function* (_id, options) {
       signal = options.signal;
       await new Promise((resolve) => options.signal?.addEventListener('abort', resolve));
     },
   );
+  await vi.advanceTimersByTimeAsync(0);
   expect([listeners(), signal?.aborted, vi.getTimerCount()]).toEqual([1, false, 1]);
   await leave();
   await vi.advanceTimersByTimeAsync(0);

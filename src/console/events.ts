@@ -23,9 +23,9 @@ export function eventsResponse(
     const gone = new AbortController();
     stream.onAbort(() => gone.abort());
     context.req.raw.signal.addEventListener('abort', () => gone.abort(), { once: true });
-    // So that the page knows at once that somebody listens.
-    await stream.write(': here\n\n');
     const ends = [tellChanges(stream, backend, gone.signal), keepAlive(stream, isSignedIn, gone.signal)];
+    // From here on the page is told of every change, and looks once for what was before.
+    await stream.write(': here\n\n');
     if (output !== undefined) ends.push(tellOutput(stream, backend, output, gone.signal));
     try {
       await Promise.race(ends.slice(0, 2));
