@@ -227,13 +227,17 @@ it('does nothing for a form without the token of the session, or of another orig
 });
 
 it('takes no sign-in that another site sends, nor the token of another session', async () => {
-  const { post, signIn, csrf, cookies } = consoleWith();
+  const { post, signIn, csrf, cookies, request } = consoleWith();
   const forged = await post('/sign-in', { secret: 'approve-and-audit' }, { origin: 'http://evil.example' });
   expect([forged.status, cookies.size]).toEqual([403, 0]);
   await signIn('approve-and-audit');
   const before = await csrf();
+  const [[name = '', first = ''] = []] = cookies;
   await signIn('approve-and-audit');
   expect((await post('/sign-out', { csrf: before })).status).toBe(403);
+  // The session before ended with the sign-in.
+  cookies.set(name, first);
+  expect((await request('/approvals')).status).toBe(303);
 });
 
 it('answers only the question that was shown, and says so where it is gone', async () => {

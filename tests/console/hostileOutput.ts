@@ -24,9 +24,11 @@ export function hostileSvg(elsewhere: string): string {
 <a xlink:href="javascript:alert('svg link')"><rect width="300000000" height="200000000" fill="teal"/></a></svg>`;
 }
 
-/** A program that prints this, as Python; the hash signs say that it ran to its end. */
+/** A program that prints this, as Python, once there is a file `go`; the hash signs say that it ran to its end. */
 export function printsHostile(elsewhere: string): string {
-  return `import sys
+  return `import os, sys, time
+print("ready")
+while not os.path.exists('go'): time.sleep(0.05)
 print("<script>alert('out')</script></pre></div><img src='${elsewhere}/out' onerror='alert(1)'>")
 print("<a href='javascript:alert(2)'>click</a> javascript:alert(3)")
 print("\\x1b]0;title\\x07\\x1b[2J\\x1b[31mred \\u202eevil\\u202c \\u2028 \\u200b\\r\\n")
