@@ -1,3 +1,4 @@
+import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { SandboxError } from '../errors.ts';
 import { proposalHash, type Question } from '../gate/approval/question.ts';
@@ -124,7 +125,7 @@ function consoleWith({ question: asked = question(), askedBy = 'k3', keys = () =
     /name="csrf" value="([^"]+)"/.exec(await (await request(path)).text())?.[1] ?? '';
 
   return {
-    ...{ app, answers, calls, cookies, request, post, signIn, csrf },
+    ...{ app, backend, answers, calls, cookies, request, post, signIn, csrf },
     pass: (seconds: number) => {
       now += seconds * 1000;
     },
@@ -402,12 +403,40 @@ it('serves its script and its styles under names that change with them', async (
   expect(content).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|https?:/);
 });
 
-it('leaves paths alone that are not its own', async () => {
-  const { request } = consoleWith();
-  for (const path of ['/v1/sandboxes', '/healthz', '/metrics']) {
-    const response = await request(path);
-    expect([response.status, response.headers.get('content-security-policy')]).toEqual([404, null]);
-  }
+it('leaves paths alone that are not its own, wherever it is mounted', async () => {
+  const { app } = consoleWith();
+  const server = new Hono();
+  server.get('/healthz', (context) => context.text('before'));
+  server.route('/', app);
+  server.get('/v1/sandboxes', (context) => context.text('after'));
+  const seen = async (path: string) => {
+    const response = await server.request(`http://127.0.0.1:4000${path}`);
+    return [response.status, response.headers.get('content-security-policy')];
+  };
+  expect(await Promise.all(['/healthz', '/v1/sandboxes', '/nothing'].map(seen))).toEqual([
+    ...[
+      [200, null],
+      [200, null],
+      [404, null],
+    ],
+  ]);
+  expect(await seen('/sign-in')).toEqual([200, expect.stringContaining("default-src 'none'")]);
+});
+
+it('takes forms of its public address where it stands behind a proxy, and of no other', async () => {
+  const { backend } = consoleWith();
+  const app = consoleApp(backend, { publicUrl: 'https://glovebox.example/' });
+  const signIn = (origin: string) =>
+    app.request('http://127.0.0.1:4000/sign-in', {
+      ...{ method: 'POST', headers: { origin } },
+      body: new URLSearchParams({ secret: 'audit-only' }),
+    });
+  expect((await signIn('http://127.0.0.1:4000')).status).toBe(403);
+  const entered = await signIn('https://glovebox.example');
+  expect([entered.status, entered.headers.get('set-cookie')]).toEqual([
+    303,
+    expect.stringMatching(/^__Host-glovebox_session=.*; Secure/),
+  ]);
 });
 
 it('reads no form that is longer than any of its own', async () => {

@@ -309,7 +309,6 @@ Chart()`;
       ['light', { colorScheme: 'light' }],
       ['dark', { colorScheme: 'dark' }],
       ['light on a phone', { colorScheme: 'light', viewport: { width: 320, height: 640 } }],
-      ['dark on a phone', { colorScheme: 'dark', viewport: { width: 320, height: 640 } }],
     ] as const)(
       'has no serious fault that axe finds, and nothing wider than the screen, in %s',
       async (name, options) => {

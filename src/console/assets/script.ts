@@ -59,7 +59,9 @@ export const SCRIPT = String.raw`'use strict';
     if (refreshing) { again = true; return; }
     refreshing = true;
     try {
-      do {
+      for (let times = 0; times === 0 || again; times++) {
+        // However often something changes, it is looked for a few times a second.
+        if (times > 0) await new Promise((resolve) => setTimeout(resolve, 250));
         again = false;
         const response = await fetch(location.href, { headers: { 'x-refresh': '1' }, cache: 'no-store' });
         if (response.redirected) { location.reload(); return; }
@@ -74,7 +76,7 @@ export const SCRIPT = String.raw`'use strict';
           for (const field of document.querySelectorAll('#answer button, #answer input, #answer select')) field.disabled = true;
         tellTime();
         tellQuestions();
-      } while (again);
+      }
     } catch {
       // The connection tells when it is lost, and is tried again.
     } finally {
@@ -92,7 +94,6 @@ export const SCRIPT = String.raw`'use strict';
     if (place.textContent !== text) place.textContent = text;
   }
   function append(stream, text) {
-    const atEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
     let run = output.lastElementChild;
     if (run === null || !run.classList.contains(stream)) {
       run = document.createElement('div');
@@ -105,15 +106,31 @@ export const SCRIPT = String.raw`'use strict';
     }
     run.querySelector('pre').append(text);
     kept += text.length;
+  }
+  function forgetOldest() {
+    if (kept > MAX_CHARACTERS) note('Older output is not shown here any more.');
     while (kept > MAX_CHARACTERS && output.childNodes.length > 0) {
       const oldest = output.firstElementChild;
       const pre = oldest.querySelector('pre');
       const first = pre.firstChild;
       if (first !== null) { kept -= first.textContent.length; first.remove(); }
       if (pre.firstChild === null) oldest.remove();
-      note('Older output is not shown here any more.');
     }
+  }
+  // Drawn a few times a second, however many pieces come.
+  let pieces = [];
+  function draw() {
+    const atEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
+    for (const { stream, text } of pieces) append(stream, text);
+    pieces = [];
+    forgetOldest();
     if (atEnd) output.scrollTop = output.scrollHeight;
+  }
+  function take({ stream, text }) {
+    if (pieces.length === 0) setTimeout(draw, 50);
+    const last = pieces[pieces.length - 1];
+    if (last !== undefined && last.stream === stream) last.text += text;
+    else pieces.push({ stream, text });
   }
 
   function listen() {
@@ -128,9 +145,8 @@ export const SCRIPT = String.raw`'use strict';
       source.addEventListener('error', () => { byId('connection').hidden = false; });
       source.addEventListener('change', () => void refresh());
       source.addEventListener('output', (event) => {
-        const piece = JSON.parse(event.data);
         after = event.lastEventId;
-        append(piece.stream, piece.text);
+        take(JSON.parse(event.data));
       });
       source.addEventListener('gap', (event) => {
         after = event.lastEventId;

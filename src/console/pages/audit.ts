@@ -17,7 +17,7 @@ export function auditContent(query: AuditQuery, { records, before }: RecordPage,
     const { id, operation, sandbox_id: sandbox } = told as Record<string, unknown>;
     return html`<tr><th scope="row" data-label="Number">${seq}</th><td data-label="Time">${time(at)}</td><td data-label="Type">${shownLine(type, 40)}</td>
 <td data-label="Operation">${textOr(operation)}</td><td data-label="Of">${ofWhat(id, sandbox)}</td>
-<td data-label="Record"><details><summary>What it says</summary><pre class="text">${shown(JSON.stringify(told, null, 2)).slice(0, 20_000)}</pre><p class="faint">Hash <code>${hash}</code></p></details></td></tr>`;
+<td data-label="Record"><details><summary>What it says</summary><pre class="text">${recordText(told)}</pre><p class="faint">Hash <code>${hash}</code></p></details></td></tr>`;
   });
   const columns = ['Number', 'Time', 'Type', 'Operation', 'Of', 'Record'];
   const list =
@@ -27,6 +27,14 @@ export function auditContent(query: AuditQuery, { records, before }: RecordPage,
       ? ''
       : html`<p><a href="${addressOf({ ...query, before: String(before) })}">Older records</a></p>`;
   return html`<h1>Audit</h1>${verdictNotice(verified)}${filterForm(query)}${receiptLink(query)}${list}${older}`;
+}
+
+const MAX_RECORD = 20_000;
+
+function recordText(told: Readonly<Record<string, unknown>>): string {
+  const text = JSON.stringify(told, null, 2);
+  const more = text.length - MAX_RECORD;
+  return `${shown(text.slice(0, MAX_RECORD))}${more > 0 ? `\n… and ${more} characters more: glovebox audit show` : ''}`;
 }
 
 function verdictNotice({ verdict: { records, flaws, last }, at }: Verified): Html {
