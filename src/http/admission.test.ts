@@ -61,6 +61,36 @@ describe('who may run', () => {
     expect(admission.waiting).toBe(4);
   });
 
+  it('lets others run while one waits for a person, who goes on afterwards in any case', async () => {
+    const admission = new Admission({ running: 1, queue: 4 });
+    const { begun, enter } = watched(admission);
+    const asking = enter('asking');
+    const second = enter('second');
+    enter('third');
+    await settle();
+    asking.pause();
+    asking.pause();
+    await settle();
+    expect([begun, admission.running]).toEqual([['asking', 'second'], 1]);
+    asking.resume();
+    asking.resume();
+    expect(admission.running).toBe(2);
+    second.leave();
+    await settle();
+    expect([begun, admission.running, admission.waiting]).toEqual([['asking', 'second'], 1, 1]);
+    asking.leave();
+    asking.resume();
+    await settle();
+    expect([begun, admission.running]).toEqual([['asking', 'second', 'third'], 1]);
+  });
+
+  it('lets eight of one key wait for a person beside those that run; the ninth keeps its place', () => {
+    const admission = new Admission({ running: 1, queue: 0 });
+    for (let i = 0; i < 9; i++) admission.enter('asking', never).pause();
+    expect(admission.running).toBe(1);
+    expect(() => admission.enter('other', never)).toThrow('The server is full');
+  });
+
   it('takes no place for whoever has given up', async () => {
     const admission = new Admission({ running: 1, queue: 2 });
     const { begun, enter } = watched(admission);

@@ -13,7 +13,13 @@ export interface Place {
   /** Resolves when it may begin; rejects with the signal's reason. */
   readonly ready: Promise<void>;
   leave(): void;
+  /** It waits for a person: others may run meanwhile. Afterwards it goes on, also where all places are taken then. */
+  pause(): void;
+  resume(): void;
 }
+
+/** Of one key so many wait for a person beside those that run: people have to be able to look at them. */
+const MOST_PAUSED = 8;
 
 interface Waiting {
   readonly key: string;
@@ -27,6 +33,7 @@ interface Waiting {
 export class Admission {
   readonly #most: AdmissionOptions;
   readonly #running = new Map<string, number>();
+  readonly #paused = new Map<string, number>();
   #waiting: Waiting[] = [];
   #count = 0;
 
@@ -51,14 +58,29 @@ export class Admission {
       this.#count++;
       this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
     };
+    let isPaused = false;
+    const pause = (): void => {
+      if (!isIn || isPaused || this.#pausedOf(key) >= MOST_PAUSED) return;
+      isPaused = true;
+      this.#paused.set(key, this.#pausedOf(key) + 1);
+      this.#leave(key);
+    };
+    const resume = (): void => {
+      if (!isPaused) return;
+      isPaused = false;
+      this.#paused.set(key, this.#pausedOf(key) - 1);
+      if (this.#pausedOf(key) === 0) this.#paused.delete(key);
+      begin();
+    };
     const leave = (): void => {
       if (isGone) return;
       isGone = true;
+      resume();
       if (isIn) this.#leave(key);
     };
     if (this.#count < this.#most.running) {
       begin();
-      return { ready: Promise.resolve(), leave };
+      return { ready: Promise.resolve(), leave, pause, resume };
     }
     this.#assertRoom(key);
     const ready = new Promise<void>((resolve, reject) => {
@@ -78,7 +100,7 @@ export class Admission {
       if (signal.aborted) giveUp();
       else signal.addEventListener('abort', giveUp, { once: true });
     });
-    return { ready, leave };
+    return { ready, leave, pause, resume };
   }
 
   #assertRoom(key: string): void {
@@ -99,13 +121,18 @@ export class Admission {
 
   #leave(key: string): void {
     this.#count--;
+    // More may have run than may at a time.
     const left = (this.#running.get(key) ?? 1) - 1;
     if (left > 0) this.#running.set(key, left);
     else this.#running.delete(key);
     const [next] = [...this.#waiting].sort((a, b) => this.#runningOf(a) - this.#runningOf(b));
-    if (next === undefined) return;
+    if (next === undefined || this.#count >= this.#most.running) return;
     this.#waiting = this.#waiting.filter((waiting) => waiting !== next);
     next.begin();
+  }
+
+  #pausedOf(key: string): number {
+    return this.#paused.get(key) ?? 0;
   }
 
   #runningOf({ key }: Waiting): number {

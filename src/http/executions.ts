@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { OutputLog } from '../operations/outputLog.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { ExecutionResult } from '../result/result.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, Place } from './admission.ts';
 import { notFound } from './errors.ts';
 import type { Caller } from './keys.ts';
+import type { Asking } from './parts.ts';
 
 export type ExecutionState = 'waiting' | 'running' | 'ended' | 'failed';
 
@@ -92,7 +93,7 @@ export interface ExecutionsOptions {
   readonly bounds?: Bounds;
   readonly now?: () => number;
   /** What runs within this is asked for by the owner, and has this id. */
-  readonly within: <T>(asking: { caller: string; executionId: string }, run: () => Promise<T>) => Promise<T>;
+  readonly within: <T>(asking: Required<Asking>, run: () => Promise<T>) => Promise<T>;
   /** Told whenever one begins, runs or has ended. */
   readonly onChanged?: () => void;
   readonly onEnded?: (execution: Execution, summary: Summary | undefined) => void;
@@ -173,12 +174,7 @@ export class Executions {
     for (const { cancel } of this.active) cancel();
   }
 
-  async #run(
-    record: Record,
-    run: Wish['run'],
-    signal: AbortSignal,
-    seat: { readonly ready: Promise<void>; leave(): void } | undefined,
-  ): Promise<void> {
+  async #run(record: Record, run: Wish['run'], signal: AbortSignal, seat: Place | undefined): Promise<void> {
     let summary: Summary | undefined;
     try {
       // One that is cancelled while it waits is run with its signal: it ends at once, with a result that says so.
@@ -191,7 +187,11 @@ export class Executions {
         onOutput: ({ stream, bytes }) => record.log.push(stream, bytes),
         onRich: (json) => record.log.pushRich(json),
       };
-      const asking = { caller: record.owner, executionId: record.id };
+      const onQuestion = (): (() => void) => {
+        seat?.pause();
+        return () => seat?.resume();
+      };
+      const asking = { caller: record.owner, executionId: record.id, onQuestion };
       const ended = await this.#options.within(asking, () => run(running));
       record.json = ended.json;
       record.result = ended.result;

@@ -18,6 +18,8 @@ import type { Telemetry } from './telemetry.ts';
 export interface Asking {
   readonly caller: string;
   readonly executionId?: string;
+  /** Told when a person is asked; what it returns is called when that is over. */
+  readonly onQuestion?: () => () => void;
 }
 
 /** What the routes of a server are made of. */

@@ -65,6 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     trustEarlierTrial: true,
     askedBy: () => asking.getStore()?.caller,
     executionId: () => asking.getStore()?.executionId,
+    onQuestion: () => asking.getStore()?.onQuestion?.() ?? (() => {}),
   });
   const usage = new Usage();
   const metrics = new Metrics();

@@ -49,6 +49,8 @@ export interface ContextOptions extends LoadOptions {
    * `APPROVAL_PENDING`, and asking for the same again goes on with the same question. Without it, until its deadline.
    */
   readonly patienceSec?: number;
+  /** Told when a person is asked about what is asked for at the moment; what it returns is called when that is over. */
+  readonly onQuestion?: () => () => void;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
@@ -62,6 +64,7 @@ export async function createContext({
   executionId,
   askedBy,
   patienceSec,
+  onQuestion,
   ...options
 }: ContextOptions): Promise<Context> {
   const loaded = await loadSettings({ defaults: defaultsOf(surface), ...options });
@@ -94,6 +97,7 @@ export async function createContext({
         ...(caller === undefined ? {} : { caller }),
         ...(askedBy === undefined ? {} : { askedBy }),
         ...(patienceSec === undefined ? {} : { patienceSec }),
+        ...(onQuestion === undefined ? {} : { onQuestion }),
       },
       options,
     ),

@@ -155,6 +155,19 @@ describe('whoever asks', () => {
     expect([result.outcome, result.exit_code]).toEqual(['cancelled', 130]);
   });
 
+  it('does not keep others from running while it waits for a person', async () => {
+    const code = 'import shutil; shutil.rmtree("/srv/nothing-of-this-name")';
+    const ids: string[] = [];
+    for (let i = 0; i < 2; i++) ids.push((await run(`${code}  # ${i}`)).json.execution_id);
+    const waiting = async () =>
+      (await server.ask('GET', '/v1/approvals', { key: 'operator' })).json.questions;
+    await eventually('both questions wait', async () => (await waiting()).length === 2);
+    await works();
+    for (const id of ids) await server.ask('DELETE', `/v1/executions/${id}`);
+    for (const id of ids) await untilState(server, id, 'ended');
+    expect(await waiting()).toEqual([]);
+  });
+
   it('cancels by going away, and what was not waited for goes on', async () => {
     const mark = randomBytes(8).toString('hex');
     const code = `import time  # ${mark}\nprint("on", flush=True)\ntime.sleep(30)`;
