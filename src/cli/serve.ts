@@ -52,18 +52,18 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
     allowedHosts: flags.allowedHost ?? [],
     mount: (parts) => consoleApp(consoleBackend(parts)),
   });
-  writeStateFile({ url: server.url, pid: process.pid }, {});
   try {
+    writeStateFile({ url: server.url, pid: process.pid }, {});
     process.stderr.write(access.notes.map((note) => `${note}\n`).join(''));
     process.stdout.write(`${server.url}\n`);
     log.info({ url: server.url }, 'listening');
     const signal = await stopped;
     log.info({ signal, drain_sec: drainSec }, 'ending');
-    await server.close({ drainSec });
-    log.info('ended');
   } finally {
+    await server.close({ drainSec });
     removeStateFile({});
   }
+  log.info('ended');
   return 0;
 }
 

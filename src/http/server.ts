@@ -1,5 +1,6 @@
 /** The server: what it is made of, and how it ends. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { LoadOptions } from '../config/index.ts';
 import { Usage } from '../keys/quotas.ts';
@@ -13,7 +14,8 @@ import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
 import { Bodies } from './bodies.ts';
 import { Changes } from './changes.ts';
-import { Executions } from './executions.ts';
+import { knownIn } from './errors.ts';
+import { type Execution, Executions } from './executions.ts';
 import type { Keys } from './keys.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Logger } from './logging.ts';
@@ -50,6 +52,9 @@ export interface RunningServer {
   close(options: { readonly drainSec: number }): Promise<void>;
 }
 
+/** How long what was cancelled may take to end by itself; its sandbox is ended then. */
+const CANCELLED_SEC = 10;
+
 /** How long answers that are being given may take when all is over. */
 const LAST_ANSWERS_SEC = 2;
 
@@ -80,7 +85,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);
       void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
-      if (error !== undefined) log.warn({ execution: id, key: owner }, 'execution failed');
+      if (error === undefined) return;
+      const code = knownIn(error)?.code;
+      // A bug is told with its stack: nobody may have waited for the answer.
+      const told = code === undefined ? { error: String((error as Error)?.stack ?? error) } : { code };
+      log.warn({ execution: id, key: owner, ...told }, 'execution failed');
     },
   });
   const sandboxes = new Sandboxes(manager, context);
@@ -111,9 +120,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const end = async (drainSec: number): Promise<void> => {
     life.isDraining = true;
-    await settled(executions, drainSec);
+    // Background processes end with their sandboxes.
+    await settled(
+      executions.active.filter(({ isBeside }) => !isBeside),
+      drainSec,
+    );
     executions.cancelAll();
-    await Promise.all(executions.active.map((execution) => execution.settled));
+    await settled(executions.active, CANCELLED_SEC);
     ending.abort();
     await manager.close();
     await listening.close({ graceSec: LAST_ANSWERS_SEC });
@@ -141,13 +154,10 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Waits for what runs, as long as it may; background processes end with their sandboxes. */
-async function settled(executions: Executions, drainSec: number): Promise<void> {
-  const running = executions.active.filter(({ isBeside }) => !isBeside);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, drainSec * 1000);
-  });
+/** Waits for all of them, but no longer than that. */
+async function settled(running: readonly Execution[], seconds: number): Promise<void> {
+  const inTime = new AbortController();
+  const late = delay(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => {});
   await Promise.race([Promise.all(running.map((execution) => execution.settled)), late]);
-  clearTimeout(timer);
+  inTime.abort();
 }

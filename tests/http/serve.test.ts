@@ -151,6 +151,10 @@ it('is reached by nobody beyond this machine without a key, unless that is said 
   expect([refused.status, refused.stdout]).toEqual([125, '']);
   expect(refused.stderr).toContain('no key is stored that holds');
   const server = await startServing('--insecure-no-authentication');
+  const taken = await command.run(['serve', '--port', new URL(server.url).port], { env: SETTINGS });
+  expect([taken.status, taken.stdout]).toEqual([125, '']);
+  expect(taken.stderr).toContain('something else listens there');
+  expect(JSON.parse(readFileSync(stateFile(command), 'utf8')).pid).toBe(server.pid);
   const { json } = await server.ask('POST', '/v1/executions', 'anything', { code: 'print(1)' });
   expect(json.stdout).toBe('1\n');
   process.kill(server.pid, 'SIGTERM');
