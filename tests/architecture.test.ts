@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keys: ['config', 'files'],
   contract: ['archive', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
   agent: ['files', 'gate', 'operations'],
+  mcp: ['operations', 'result', 'web'],
   cli: [
     'agent',
     'config',
@@ -43,6 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'files',
     'keys',
     'languages',
+    'mcp',
     'operations',
     'policy',
     'result',
@@ -55,10 +57,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** What only some folders may use, since loading it costs every start that does not need it. */
 const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
-  hono: ['cli', 'web'],
+  hono: ['cli', 'mcp', 'web'],
   '@hono/node-server': ['cli', 'web'],
   'rate-limiter-flexible': ['keys'],
-  zod: ['agent', 'keys', 'operations'],
+  zod: ['agent', 'keys', 'mcp', 'operations'],
   yaml: ['config'],
   acorn: ['agent', 'gate', 'languages'],
   '@lezer/python': ['gate'],
@@ -73,6 +75,7 @@ const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@ai-sdk/openai-compatible': ['agent'],
   '@langchain/core': ['agent'],
   '@modelcontextprotocol/client': ['agent'],
+  '@modelcontextprotocol/server': ['mcp'],
 };
 
 /** What drivers have in common, below `runtimes/`. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { whatHolds } from '../scripts/what-holds.ts';
-import { CONFIG_VARIABLE } from '../src/config/environment.ts';
+import { CONFIG_VARIABLE, MCP_TOKEN_VARIABLE } from '../src/config/environment.ts';
 import { SETTING_KEYS, type SettingKey, settingOf } from '../src/config/settings.ts';
 import { ERROR_CODES, type ErrorCode } from '../src/errors.ts';
 
@@ -72,6 +72,7 @@ describe('the documents', () => {
       ...SETTING_KEYS.flatMap((key) => settingOf(key).variable ?? []),
       ...Object.keys(ERROR_CODES),
       CONFIG_VARIABLE,
+      MCP_TOKEN_VARIABLE,
       ...VARIABLES_OF_DOCKER,
     ]);
     expect(wrongIn(/\b((?:SANDBOX|GLOVEBOX|DOCKER|GVISOR)_[A-Z_]+)\b/g, (name) => !known.has(name))).toEqual(

@@ -82,6 +82,9 @@ Examples:
   const keys = program.command('keys').description('keys for those who may ask a server of yours');
   if (argv[2] === 'keys' || argv[2] === 'help') (await import('./keys/commands.ts')).addKeysCommands(keys);
 
+  const mcp = program.command('mcp').description('give assistants the tools, by the Model Context Protocol');
+  if (argv[2] === 'mcp' || argv[2] === 'help') (await import('./mcp/commands.ts')).addMcpCommands(mcp);
+
   program
     .command('doctor')
     .description('say what works on this machine, what it holds, and how to get the rest')

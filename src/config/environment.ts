@@ -6,8 +6,12 @@ import { SETTING_KEYS, settingOf } from './settings.ts';
 /** The variable that names the one file to read instead of the user file and the project file. */
 export const CONFIG_VARIABLE = 'GLOVEBOX_CONFIG';
 
+/** What the callers of `glovebox mcp --http` have to send. */
+export const MCP_TOKEN_VARIABLE = 'GLOVEBOX_MCP_TOKEN';
+
 const KNOWN: ReadonlySet<string> = new Set([
   CONFIG_VARIABLE,
+  MCP_TOKEN_VARIABLE,
   ...SETTING_KEYS.flatMap((key) => settingOf(key).variable ?? []),
 ]);
 

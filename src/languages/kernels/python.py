@@ -6,11 +6,13 @@
 import ast
 import builtins
 import fcntl
+import importlib
 import json
 import linecache
 import os
 import select
 import signal
+import site
 import sys
 import time
 import traceback
@@ -163,6 +165,7 @@ class Kernel:
         self.interrupted = False
         self.interrupted_at = float('-inf')
         self.room = 0
+        self.looks_for_packages = True
         builtins.display = self.display
         builtins.exit = Exiter('exit')
         builtins.quit = Exiter('quit')
@@ -197,6 +200,7 @@ class Kernel:
 
     def answer(self, request):
         self.channel.heal()
+        self.find_packages()
         signal.signal(signal.SIGINT, self.on_interrupt)
         self.room = request['maxResultBytes']
         self.interrupted = False
@@ -211,6 +215,20 @@ class Kernel:
             self.channel.write(self.channel.err, error['traceback'].encode('utf-8', 'replace'))
         self.channel.end_errors()
         self.channel.send(b'd', {'exitCode': exit_code, **({} if error is None else {'error': error})})
+
+    def find_packages(self):
+        """Python looks in the folder of the user's packages only where it was there when Python was started."""
+        try:
+            importlib.invalidate_caches()
+            folder = site.getusersitepackages()
+            if self.looks_for_packages and site.ENABLE_USER_SITE and os.path.isdir(folder):
+                # Once: a cell may take it out again.
+                self.looks_for_packages = False
+                if folder not in sys.path:
+                    site.addsitedir(folder)
+        except Exception:
+            # A cell has replaced something of that.
+            pass
 
     def let_tasks_run(self):
         """Tasks that a cell left in the event loop go on while we wait for the next one."""
