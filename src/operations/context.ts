@@ -23,6 +23,8 @@ export interface Context {
   readonly registries: Registries;
   /** Absent where nothing is recorded and nobody is asked. */
   readonly oversight: Oversight | undefined;
+  /** The id that the execution which is asked for at the moment shall have; one of its own otherwise. */
+  readonly executionId?: () => string | undefined;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -38,6 +40,8 @@ export interface ContextOptions extends LoadOptions {
   readonly approvers?: readonly Approver[];
   /** For whom is asked at the moment, where this process asks for others: they can find their own questions by it. */
   readonly caller?: () => string | undefined;
+  /** See `Context`; for whoever has to name an execution before it begins. */
+  readonly executionId?: () => string | undefined;
   /** Who asks at the moment, by a name that is recorded and shown, where this process serves more than one. */
   readonly askedBy?: () => string | undefined;
   /**
@@ -45,6 +49,8 @@ export interface ContextOptions extends LoadOptions {
    * `APPROVAL_PENDING`, and asking for the same again goes on with the same question. Without it, until its deadline.
    */
   readonly patienceSec?: number;
+  /** Told when a person is asked about what is asked for at the moment; what it returns is called when that is over. */
+  readonly onQuestion?: () => () => void;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
@@ -55,8 +61,10 @@ export async function createContext({
   gate,
   approvers,
   caller,
+  executionId,
   askedBy,
   patienceSec,
+  onQuestion,
   ...options
 }: ContextOptions): Promise<Context> {
   const loaded = await loadSettings({ defaults: defaultsOf(surface), ...options });
@@ -77,6 +85,7 @@ export async function createContext({
   const runtimeName = typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type);
   return {
     loaded,
+    ...(executionId === undefined ? {} : { executionId }),
     surface,
     registries: new Registries(settings),
     oversight: await openOversight(
@@ -88,6 +97,7 @@ export async function createContext({
         ...(caller === undefined ? {} : { caller }),
         ...(askedBy === undefined ? {} : { askedBy }),
         ...(patienceSec === undefined ? {} : { patienceSec }),
+        ...(onQuestion === undefined ? {} : { onQuestion }),
       },
       options,
     ),

@@ -62,7 +62,7 @@ export async function installPackage(
     ? Math.max(TIMEOUT_SEC, settings.timeoutSec)
     : Number.POSITIVE_INFINITY;
   const timeoutSec = Math.min(asked, most, settings.maxTimeoutSec);
-  const executionId = newExecutionId();
+  const executionId = context.executionId?.() ?? newExecutionId();
   const allowScripts = options.allowScripts ?? false;
   const question = () => ({
     parameters: describeInstallation({ installer, package: wish, registry, allowScripts, timeoutSec }),

@@ -63,7 +63,7 @@ export function prepare(
   }
   const env = { ...options.env };
   return {
-    executionId: newExecutionId(),
+    executionId: context.executionId?.() ?? newExecutionId(),
     startedAt: new Date(),
     language,
     code: isCode ? toText(job.code) : job.command.join(' '),

@@ -24,6 +24,8 @@ export interface OversightWish {
   readonly askedBy?: () => string | undefined;
   /** Seconds that a caller waits for a person; see `DecideOptions`. */
   readonly patienceSec?: number;
+  /** See `OversightParts`. */
+  readonly onQuestion?: () => () => void;
 }
 
 /** What the settings ask for; undefined where nothing is recorded and nobody is asked. */
@@ -49,6 +51,7 @@ export async function openOversight(
     ...(gate === undefined ? {} : { gate }),
     ...(wish.askedBy === undefined ? {} : { askedBy: wish.askedBy }),
     ...(wish.patienceSec === undefined ? {} : { patienceSec: wish.patienceSec }),
+    ...(wish.onQuestion === undefined ? {} : { onQuestion: wish.onQuestion }),
   });
 }
 

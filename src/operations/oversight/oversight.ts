@@ -52,6 +52,8 @@ export interface OversightParts {
   readonly askedBy?: () => string | undefined;
   /** Seconds that a caller waits for a person; see `DecideOptions`. */
   readonly patienceSec?: number;
+  /** Told when a person is asked; what it returns is called when that is over. */
+  readonly onQuestion?: () => () => void;
 }
 
 /** Watches over one request after the other. */
@@ -60,6 +62,7 @@ export class Oversight {
   readonly gate: Gate | undefined;
   readonly askedBy: () => string | undefined;
   readonly patienceSec: number | undefined;
+  readonly onQuestion: (() => () => void) | undefined;
   readonly #recorder: Recorder | undefined;
   readonly #notes: string[];
   /** Why something that nobody waited for could not be recorded. */
@@ -72,9 +75,11 @@ export class Oversight {
     notes = [],
     askedBy = () => undefined,
     patienceSec,
+    onQuestion,
   }: OversightParts) {
     this.askedBy = askedBy;
     this.patienceSec = patienceSec;
+    this.onQuestion = onQuestion;
     this.#notes = notes;
     this.surface = surface;
     this.gate = gate;
@@ -239,7 +244,7 @@ export class Passage {
   async #decide({ runtime, policy = {} }: Intent): Promise<Denied | undefined> {
     const { id, operation, sandboxId, sandboxInstance, code, parameters, unknownContent, signal } =
       this.#request;
-    const { gate, patienceSec } = this.#oversight;
+    const { gate, patienceSec, onQuestion } = this.#oversight;
     if (gate === undefined) {
       this.#pending.push({
         ...{ type: 'decision', id, verdict: 'allow', by: 'no_gate', because: 'Nobody is asked here.' },
@@ -256,11 +261,19 @@ export class Passage {
       ...(unknownContent === undefined ? {} : { unknownContent }),
       ...(this.#askedBy === undefined ? {} : { askedBy: this.#askedBy }),
     };
-    const decision = await gate.decide(proposal, this.#seen.sights, {
-      ...{ requestId: id, notInspected: this.#seen.notInspected, signal, patienceSec },
-      onEvent: (event) => this.#oversight.record(this.#redacted(this.#withoutContents(event))),
-    });
-    return decision.verdict === 'deny' ? decision : undefined;
+    let over: (() => void) | undefined;
+    try {
+      const decision = await gate.decide(proposal, this.#seen.sights, {
+        ...{ requestId: id, notInspected: this.#seen.notInspected, signal, patienceSec },
+        onEvent: (event) => {
+          if (event.type === 'question') over ??= onQuestion?.();
+          return this.#oversight.record(this.#redacted(this.#withoutContents(event)));
+        },
+      });
+      return decision.verdict === 'deny' ? decision : undefined;
+    } finally {
+      over?.();
+    }
   }
 
   #withoutContents(event: GateEvent): RecordedEvent {
