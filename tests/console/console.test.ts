@@ -180,7 +180,8 @@ Chart()`;
       page.on('popup', () => outside.push('popup'));
       await page.evaluate('window.notReloaded = true');
       const address = `${open.url}/executions/${id}`;
-      await page.goto(address);
+      const policy = (await page.goto(address))?.headers()['content-security-policy'];
+      expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
       await page.waitForSelector('.run.stdout pre:text("ready")');
       await sandbox.writeFile('go', '');
       const expectText = async (): Promise<void> => {
