@@ -1,7 +1,7 @@
 /** The console in a real browser, over real sandboxes, questions and records. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileHtml, hostileSvg, printsHostile } from './hostileOutput.ts';
@@ -334,7 +334,6 @@ Chart()`;
         const asked = await waiting();
         // Nothing of another origin gets into a page otherwise, axe neither.
         const page = await signedIn({ ...options, bypassCSP: true });
-        const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
         const paths = {
           overview: '/',
           approvals: '/approvals',
@@ -347,7 +346,7 @@ Chart()`;
         };
         for (const [what, path] of Object.entries(paths)) {
           await page.goto(`${open.url}${path}`);
-          await page.evaluate(axe);
+          await page.evaluate(axe.source);
           const { violations } = (await page.evaluate(
             'axe.run(document, { resultTypes: ["violations"] })',
           )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
