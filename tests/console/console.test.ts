@@ -85,6 +85,7 @@ describe.skipIf(whyNoBrowser !== undefined)(
         /^New question: CRITICAL execute, shell in bubblewrap/,
       );
       expect(await page.title()).toBe('(1) Overview · Glovebox');
+      expect(await page.textContent('#questions .cards')).toContain('Asked for the key agent');
       expect(await page.evaluate('window.notReloaded')).toBe(true);
 
       await tabTo(page, '#questions .cards a');

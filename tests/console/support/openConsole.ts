@@ -71,7 +71,7 @@ export async function openConsole(): Promise<OpenConsole> {
   writeFileSync(configFile, SETTINGS(folder));
   const env = { ...process.env, SANDBOX_PYTHON: '/usr/bin/python3', XDG_STATE_HOME: join(folder, 'state') };
   const surroundings = { configFile, env, homeDir: home, cwd: folder };
-  const context = await createContext({ ...surroundings, caller: () => AGENT.id });
+  const context = await createContext({ ...surroundings, askedBy: () => AGENT.id });
   const manager = new SandboxManager({ onEvent: () => backend.tell('sandboxes') });
   const owners = new Map<string, ConsoleKey>();
   const backend = operationsBackend({
