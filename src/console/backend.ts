@@ -36,8 +36,8 @@ export interface ConsoleExecution {
   readonly language: string | null;
   /** `failed`: it could not be done, as `error` says; a program that fails has ended. */
   readonly state: 'waiting' | 'running' | 'ended' | 'failed';
-  /** ISO 8601. */
-  readonly startedAt: string;
+  /** ISO 8601; null as long as it waits for its turn. */
+  readonly startedAt: string | null;
   /** ISO 8601; null before the end. */
   readonly endedAt: string | null;
   readonly result?: ExecutionResult;
@@ -98,7 +98,10 @@ export interface ConsoleBackend {
   /** Those that run and, as long as they are kept, those that have ended; the newest first. */
   executions(): Promise<readonly ConsoleExecution[]>;
   execution(id: string): Promise<ConsoleExecution | undefined>;
-  /** Ends where there is nothing more to tell, or with the signal; nothing of an execution that is not kept. */
+  /**
+   * Ends where there is nothing more to tell, or with the signal; nothing of an execution that is not kept. Rejects with
+   * `INPUT_INVALID` for a place that is none.
+   */
   output(id: string, options: OutputOptions): AsyncIterable<OutputPiece>;
 
   /** Records of the audit in their order. */

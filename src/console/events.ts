@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import { isSandboxError } from '../errors.ts';
 import type { ConsoleBackend, ConsoleChange } from './backend.ts';
 import { shown } from './shownText.ts';
 
@@ -26,7 +27,7 @@ export function eventsResponse(
     const ends = [tellChanges(stream, backend, gone.signal), keepAlive(stream, isSignedIn, gone.signal)];
     // From here on the page is told of every change, and looks once for what was before.
     await stream.write(': here\n\n');
-    if (output !== undefined) ends.push(tellOutput(stream, backend, output, gone.signal));
+    if (output !== undefined) ends.push(tellOutput(stream, backend, output, gone.signal).catch(notTold));
     try {
       await Promise.race(ends.slice(0, 2));
     } finally {
@@ -81,6 +82,11 @@ async function tellOutput(
         : { stream: piece.stream, text: shown(piece.text) };
     await stream.writeSSE({ event: piece.type, id, data: JSON.stringify(data) });
   }
+}
+
+/** What is not kept any more, or no place in it, is nothing to tell: the page says so when it is read again. */
+function notTold(error: unknown): void {
+  if (!isSandboxError(error)) throw error;
 }
 
 async function keepAlive(

@@ -1,7 +1,7 @@
 /** The console in a real browser, over real sandboxes, questions and records. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileHtml, hostileSvg, printsHostile } from './hostileOutput.ts';
@@ -85,6 +85,7 @@ describe.skipIf(whyNoBrowser !== undefined)(
         /^New question: CRITICAL execute, shell in bubblewrap/,
       );
       expect(await page.title()).toBe('(1) Overview · Glovebox');
+      expect(await page.textContent('#questions .cards')).toContain('Asked for the key agent');
       expect(await page.evaluate('window.notReloaded')).toBe(true);
 
       await tabTo(page, '#questions .cards a');
@@ -180,7 +181,8 @@ Chart()`;
       page.on('popup', () => outside.push('popup'));
       await page.evaluate('window.notReloaded = true');
       const address = `${open.url}/executions/${id}`;
-      await page.goto(address);
+      const policy = (await page.goto(address))?.headers()['content-security-policy'];
+      expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
       await page.waitForSelector('.run.stdout pre:text("ready")');
       await sandbox.writeFile('go', '');
       const expectText = async (): Promise<void> => {
@@ -333,7 +335,6 @@ Chart()`;
         const asked = await waiting();
         // Nothing of another origin gets into a page otherwise, axe neither.
         const page = await signedIn({ ...options, bypassCSP: true });
-        const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
         const paths = {
           overview: '/',
           approvals: '/approvals',
@@ -346,7 +347,7 @@ Chart()`;
         };
         for (const [what, path] of Object.entries(paths)) {
           await page.goto(`${open.url}${path}`);
-          await page.evaluate(axe);
+          await page.evaluate(axe.source);
           const { violations } = (await page.evaluate(
             'axe.run(document, { resultTypes: ["violations"] })',
           )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };

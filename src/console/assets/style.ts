@@ -57,8 +57,8 @@ button.deny { color: var(--bad); border-color: var(--bad); }
 input, select { width: 100%; max-width: 26rem; }
 input[type=checkbox], input[type=radio] { width: 1.25rem; height: 1.25rem; min-height: 0; margin: .2rem 0 0; flex: none; accent-color: var(--accent); }
 input::placeholder { color: var(--faint); opacity: 1; }
-label { display: block; font-weight: 600; }
-.choice { display: flex; gap: .625rem; align-items: flex-start; font-weight: 400; padding: .375rem 0; }
+label { display: block; font-weight: 600; margin-bottom: .375rem; }
+.choice { display: flex; margin: 0; gap: .625rem; align-items: flex-start; font-weight: 400; padding: .375rem 0; }
 fieldset { border: 0; margin: 0 0 .5rem; padding: 0; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 14rem), 1fr)); gap: .25rem 1rem; align-items: end; }
 .fields > * { min-width: 0; }
@@ -86,7 +86,7 @@ fieldset { border: 0; margin: 0 0 .5rem; padding: 0; }
 .state.good { color: var(--good); }
 .state.bad { color: var(--bad); }
 
-.rows { width: 100%; border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-size: .9375rem; }
+.rows { width: 100%; margin: .75rem 0; border-collapse: collapse; background: var(--card); border: 1px solid var(--line); font-size: .9375rem; }
 .rows th, .rows td { padding: .5rem .75rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: 400; }
 .rows thead th { color: var(--faint); font-size: .8125rem; white-space: nowrap; }
 .rows tbody tr:last-child > * { border-bottom: 0; }

@@ -33,7 +33,7 @@ function stateFacts(execution: ConsoleExecution): Html {
     ['Key', shownLine(keyName, 60)],
     ['Sandbox', sandbox],
     ['Language', shownLine(language ?? 'a command', 40)],
-    ['Started', time(startedAt)],
+    ['Started', startedAt === null ? 'not yet' : time(startedAt)],
     ...(endedAt === null ? [] : [['Ended', time(endedAt)] as const]),
     ...(result === undefined ? [] : resultFacts(result)),
   ]);

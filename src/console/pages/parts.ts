@@ -61,7 +61,7 @@ export function executionTable(caption: string, executions: readonly ConsoleExec
 <th scope="row" data-label="Execution"><a href="/executions/${encodeURIComponent(id)}">${shownLine(id, 60)}</a></th>
 <td data-label="State">${stateOf(execution)}</td><td data-label="Key">${shownLine(keyName, 60)}</td>
 <td data-label="Sandbox">${sandbox}</td><td data-label="Language">${shownLine(language ?? 'a command', 40)}</td>
-<td data-label="Started">${time(startedAt)}</td></tr>`;
+<td data-label="Started">${startedAt === null ? 'not yet' : time(startedAt)}</td></tr>`;
   });
   return table(caption, ['Execution', 'State', 'Key', 'Sandbox', 'Language', 'Started'], rows);
 }

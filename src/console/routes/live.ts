@@ -64,7 +64,7 @@ export function liveRoutes({ backend, desk, open, look, show }: Site): void {
     // Browsers come back after anything else.
     if (who === undefined || !who.key.scopes.includes('approve')) return context.body(null, 204);
     const execution = context.req.query('execution');
-    const after = Number(context.req.header('last-event-id') ?? context.req.query('after') ?? 0);
+    const after = Number(context.req.header('last-event-id') || context.req.query('after') || 0);
     const isPlace = Number.isSafeInteger(after) && after >= 0;
     return eventsResponse(context, backend, {
       isSignedIn: () => desk.isSignedIn(context),

@@ -3,7 +3,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { Hono } from 'hono';
 import { consoleApp } from '../../../src/console/app.ts';
 import type { ConsoleKey } from '../../../src/console/backend.ts';
 import { Approvals } from '../../../src/operations/approvals.ts';
@@ -12,6 +13,7 @@ import { createContext } from '../../../src/operations/context.ts';
 import type { CellOptions } from '../../../src/operations/contexts.ts';
 import type { LiveSandbox } from '../../../src/operations/liveSandbox.ts';
 import { SandboxManager } from '../../../src/operations/sandboxManager.ts';
+import { guards } from '../../../src/web/guard.ts';
 import { type OperationsBackend, operationsBackend, type TestKey } from './operationsBackend.ts';
 
 /** Who answers, and for whom it is asked. */
@@ -69,7 +71,7 @@ export async function openConsole(): Promise<OpenConsole> {
   writeFileSync(configFile, SETTINGS(folder));
   const env = { ...process.env, SANDBOX_PYTHON: '/usr/bin/python3', XDG_STATE_HOME: join(folder, 'state') };
   const surroundings = { configFile, env, homeDir: home, cwd: folder };
-  const context = await createContext({ ...surroundings, caller: () => AGENT.id });
+  const context = await createContext({ ...surroundings, askedBy: () => AGENT.id });
   const manager = new SandboxManager({ onEvent: () => backend.tell('sandboxes') });
   const owners = new Map<string, ConsoleKey>();
   const backend = operationsBackend({
@@ -77,7 +79,11 @@ export async function openConsole(): Promise<OpenConsole> {
     approvals: await Approvals.open(surroundings, () => {}),
     trail: await AuditTrail.open(surroundings),
   });
-  const server = createAdaptorServer({ fetch: consoleApp(backend).fetch }) as Server;
+  // Behind what every server of ours has before its routes.
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  for (const guard of guards()) app.use(guard);
+  app.route('/', consoleApp(backend));
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const about = ({ id }: LiveSandbox, language: string) => ({ keyName: AGENT.name, sandboxId: id, language });
   return {

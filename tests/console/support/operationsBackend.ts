@@ -41,10 +41,10 @@ export function operationsBackend({ keys, approvals, trail, manager, owners }: P
   };
   const journal = new ExecutionJournal(tell);
 
-  /** Questions name nobody who asks them; who may see those of a caller knows that they are his. */
   const withAsker = (question: Question): WaitingQuestion => {
-    const asker = keys.find(({ id }) => approvals.waiting(id).some((one) => one.id === question.id));
-    return { question, askedBy: asker === undefined ? null : { id: asker.id, name: asker.name } };
+    const { askedBy: id } = question;
+    const name = keys.find((key) => key.id === id)?.name ?? 'nobody';
+    return { question, askedBy: id === undefined ? null : { id, name } };
   };
 
   return {
