@@ -1,3 +1,4 @@
+export { type ConnectOptions, connect, type RemoteSandboxManager } from './client/connect.ts';
 export type { NetworkDecision } from './egress/decision.ts';
 export { ERROR_CODES, type ErrorCode, isSandboxError, SandboxError } from './errors.ts';
 export { Gate, type GateOptions } from './gate/approval/gate.ts';

@@ -18,7 +18,8 @@ export interface BackgroundProcess extends ProcessHandle {
   output(request?: PageRequest): OutputPage;
 }
 
-const WAIT_SEC = 30;
+/** Seconds that a process is waited for where nobody says how long. */
+export const WAIT_SEC = 30;
 
 export function backgroundProcess(
   sandbox: Sandbox,
@@ -67,7 +68,8 @@ export function backgroundProcess(
   };
 }
 
-function checkPattern(pattern: unknown): void {
+/** Throws `INPUT_INVALID` for what no line can be waited for by. */
+export function checkPattern(pattern: unknown): void {
   if (typeof pattern === 'string' || pattern instanceof RegExp) return;
   throw new SandboxError('INPUT_INVALID', 'A line is waited for by a text in it or by a pattern.', {
     hint: "Call waitForLine('listening') or waitForLine(/listening on (\\d+)/).",
@@ -76,7 +78,8 @@ function checkPattern(pattern: unknown): void {
 
 const SIGNALS: readonly unknown[] = ['SIGINT', 'SIGTERM', 'SIGKILL'];
 
-function checkSignal(signal: unknown): void {
+/** Throws `INPUT_INVALID` for what is no signal to send. */
+export function checkSignal(signal: unknown): void {
   if (signal === undefined || SIGNALS.includes(signal)) return;
   throw new SandboxError('INPUT_INVALID', `${JSON.stringify(signal)?.slice(0, 100)} is no signal to send.`, {
     hint: `Use one of: ${SIGNALS.join(', ')}; or none, to end the process.`,
