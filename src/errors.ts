@@ -5,6 +5,7 @@ export const ERROR_CODES = {
   POLICY_DENIED: 'The operator does not allow this.',
   POLICY_NOT_ENFORCEABLE: 'The runtime cannot hold what was asked for.',
   APPROVAL_DENIED: 'A person said no, or nobody answered.',
+  APPROVAL_PENDING: 'A person has been asked and has not answered yet.',
   APPROVAL_EXPIRED: 'The approval is too old or was made for something else.',
   RUNTIME_UNKNOWN: 'There is no runtime of this name.',
   RUNTIME_UNAVAILABLE: 'The runtime does not work on this machine.',

@@ -8,6 +8,8 @@ export interface RequestEvent extends AuditEvent {
   readonly type: 'request';
   readonly id: string;
   readonly surface: string;
+  /** Who asks, where more than one can. */
+  readonly asked_by?: string;
   readonly operation: string;
   readonly sandbox_id: string | null;
   readonly language?: string | null;

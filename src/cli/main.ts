@@ -155,6 +155,28 @@ Examples:
     });
 
   program
+    .command('serve')
+    .description('serve sandboxes over HTTP, to whoever has a key')
+    .option('--host <host>', 'where to listen', '127.0.0.1')
+    .option('--port <port>', 'where to listen; 0 takes any that is free', '7717')
+    .option('--runtime <name>', 'local, bubblewrap, docker or gvisor (SANDBOX_TYPE)')
+    .option('--allowed-host <name>', 'a name under which it may be asked for as well; again for more', each)
+    .option('--insecure-no-authentication', 'ask nobody for a key: whoever reaches it can run programs')
+    .option('--max-executions <n>', 'how many run at a time (default: twice the number of cores)')
+    .option('--max-queue <n>', 'how many wait besides (default: 256)')
+    .option('--drain-sec <seconds>', 'how long what runs may take to end when the server ends', '30')
+    .option('--json-logs', 'log one JSON object on each line')
+    .option(...CONFIG)
+    .addHelpText(
+      'after',
+      '\nPrints its address on standard output once it listens.\n\nExamples:\n  glovebox serve\n  glovebox serve --port 8080 --runtime bubblewrap --json-logs',
+    )
+    .action(async (options) => {
+      const { serve } = await import('./serve.ts');
+      process.exitCode = await serve(options, process.env);
+    });
+
+  program
     .command('prune')
     .description('remove what crashed processes of ours left behind, and nothing else')
     .option(...JSON_FLAG)

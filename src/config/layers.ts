@@ -40,13 +40,14 @@ interface Held {
   readonly origin: Origin;
 }
 
-/** The lowest layer; a relative default path starts at `folder`. */
-export function defaultLayer(folder: string): Layer {
+/** The lowest layer, with defaults of a caller's own before the usual ones; a relative default path starts at `folder`. */
+export function defaultLayer(folder: string, own: Partial<Settings> = {}): Layer {
   const entries = SETTING_KEYS.flatMap((key): Entry[] => {
     const setting = settingOf(key);
-    if (setting.default === undefined) return [];
-    const value = setting.type.read(setting.default, folder);
-    return [{ key, value, written: setting.default, origin: { kind: 'default' } }];
+    const written = own[key] ?? setting.default;
+    if (written === undefined) return [];
+    const value = setting.type.read(written, folder);
+    return [{ key, value, written, origin: { kind: 'default' } }];
   });
   return { entries, onlyTightens: false };
 }
@@ -84,6 +85,8 @@ function merge(layers: readonly Layer[], trustedFile: string): Omit<LoadedSettin
 function replaced(before: Held | undefined, entry: Entry): Held {
   const { inProject, strictestWins } = settingOf(entry.key);
   if (!strictestWins || typeof inProject !== 'function') return entry;
+  // Nobody has asked for a default.
+  if (before?.origin.kind === 'default') return entry;
   const value = inProject(before?.value, entry.value);
   return before === undefined || isSame(value, entry.value) ? entry : before;
 }

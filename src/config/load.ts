@@ -7,6 +7,7 @@ import { PROJECT_FILE } from './origin.ts';
 import { type Overrides, overrideLayer } from './overrides.ts';
 import { readTextFile } from './readTextFile.ts';
 import { unusableFile } from './refusals.ts';
+import type { Settings } from './settings.ts';
 
 export interface LoadOptions extends Overrides {
   readonly cwd?: string;
@@ -14,6 +15,8 @@ export interface LoadOptions extends Overrides {
   readonly homeDir?: string;
   /** Read instead of the user file and the project file, and trusted like the user file; wins over GLOVEBOX_CONFIG. */
   readonly configFile?: string;
+  /** What holds where nobody has set anything, instead of the usual defaults. */
+  readonly defaults?: Partial<Settings>;
 }
 
 /** What the user's own file is called in messages, where they have no home. */
@@ -34,7 +37,7 @@ export async function loadSettings(options: LoadOptions = {}): Promise<LoadedSet
       ? [await userLayer(userFile), await projectLayer(folder, stateFolder(options))]
       : [await namedLayer(resolve(folder, configFile), namerOf(options))];
   const layers = [
-    defaultLayer(folder),
+    defaultLayer(folder, options.defaults),
     ...files,
     environmentLayer(environment, folder),
     overrideLayer(options, folder),

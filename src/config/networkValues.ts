@@ -1,5 +1,5 @@
 /** The kinds of values that settings about the network have. */
-import { type DomainRule, parseAllowedDomain, parseMapping, WrongEntry } from '../egress/match.ts';
+import { parseAllowedDomain, parseMapping, WrongEntry } from '../egress/match.ts';
 import { listOf, type ValueType } from './valueTypes.ts';
 
 /** Domains that may be reached; an empty list reaches nobody. */
@@ -32,26 +32,6 @@ export const registries: ValueType<readonly string[]> = {
   read: (value) => listOf(value, readRegistry),
   schema: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] },
 };
-
-/** Of the inner domains those that the outer ones allow already. */
-export function narrowerDomains(
-  outer: readonly string[] | undefined,
-  inner: readonly string[],
-): readonly string[] {
-  const allowed = (outer ?? []).map(parseAllowedDomain);
-  return Object.freeze(
-    inner.filter((entry) => {
-      const wanted = parseAllowedDomain(entry);
-      return allowed.some((rule) => covers(rule, wanted));
-    }),
-  );
-}
-
-function covers(outer: DomainRule, inner: DomainRule): boolean {
-  const inPorts = inner.ports.every((port) => outer.ports.includes(port));
-  const same = outer.name === inner.name && outer.below === inner.below;
-  return inPorts && (same || (outer.below && inner.name.endsWith(`.${outer.name}`)));
-}
 
 function readDomain(value: unknown): string | undefined {
   return typeof value === 'string' && whyNotDomain(value) === undefined ? value : undefined;

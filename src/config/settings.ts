@@ -1,8 +1,9 @@
+import { narrowerDomains } from '../egress/match.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { DEFAULT_BLOCKED_IMPORTS } from '../policy/blockedImports.ts';
 import { ISOLATION_LEVELS, type IsolationLevel } from '../policy/isolation.ts';
 import { engineRuntime, image, memorySize, profile, securityOptions } from './dockerValues.ts';
-import { domains, hostMap, narrowerDomains, registries } from './networkValues.ts';
+import { domains, hostMap, registries } from './networkValues.ts';
 import { OVERSIGHT_SETTINGS, type OversightSettings } from './oversightSettings.ts';
 import { RUNTIME_NAMES, type RuntimeName } from './runtimeNames.ts';
 import { intersection, laterOf, offWins, smaller, strongerRuntime, type Tighten, union } from './tighten.ts';

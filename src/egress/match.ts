@@ -80,6 +80,26 @@ export function parseMapping(
   return { name: host.name, endpoint: { address: address.toLowerCase(), port } };
 }
 
+/** Of the inner domains those that the outer ones allow already, whole. Throws {@link WrongEntry}. */
+export function narrowerDomains(
+  outer: readonly string[] | undefined,
+  inner: readonly string[],
+): readonly string[] {
+  const allowed = (outer ?? []).map(parseAllowedDomain);
+  return Object.freeze(
+    inner.filter((entry) => {
+      const wanted = parseAllowedDomain(entry);
+      return allowed.some((rule) => covers(rule, wanted));
+    }),
+  );
+}
+
+function covers(outer: DomainRule, inner: DomainRule): boolean {
+  const inPorts = inner.ports.every((port) => outer.ports.includes(port));
+  const same = outer.name === inner.name && outer.below === inner.below;
+  return inPorts && (same || (outer.below && inner.name.endsWith(`.${outer.name}`)));
+}
+
 /** Why the rules do not let a request go there; nothing when they do. */
 export function judge({ domains }: CompiledRules, { host, port }: Authority): Refusal | undefined {
   if (host.isAddress) {

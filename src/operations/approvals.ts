@@ -8,6 +8,7 @@ import { Grants } from '../gate/approval/grants.ts';
 import type { Answer, Question } from '../gate/approval/question.ts';
 import { WaitingRoom } from '../gate/approval/waiting.ts';
 import { approvalFolders, openOversight } from './oversight/open.ts';
+import { defaultsOf, type Surface } from './surface.ts';
 
 export type { Grant } from '../gate/approval/grant.ts';
 export type { Answer, Question } from '../gate/approval/question.ts';
@@ -25,8 +26,11 @@ export class Approvals {
   }
 
   /** `onWarning` is told of what is not believed. Throws `CONFIG_INVALID`, or `INPUT_INVALID` for a user without a home. */
-  static async open(options: LoadOptions, onWarning: (message: string) => void): Promise<Approvals> {
-    const loaded = await loadSettings(options);
+  static async open(
+    { surface = 'cli', ...options }: LoadOptions & { readonly surface?: Surface },
+    onWarning: (message: string) => void,
+  ): Promise<Approvals> {
+    const loaded = await loadSettings({ defaults: defaultsOf(surface), ...options });
     const folders = approvalFolders(options);
     if (folders === undefined) {
       throw new SandboxError('INPUT_INVALID', 'This user has no home, where questions could wait.', {
@@ -34,7 +38,7 @@ export class Approvals {
       });
     }
     const keeper = new GrantStore({ folder: folders.grants, onWarning });
-    const oversight = await openOversight(loaded, { surface: 'cli' }, options);
+    const oversight = await openOversight(loaded, { surface }, options);
     const gate = new Gate({
       ...{ rules: [], grants: new Grants({ keeper }) },
       onEvent: async (event) => void (await oversight?.record(event)),

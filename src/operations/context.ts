@@ -6,12 +6,15 @@ import type { Fallback } from '../runtimes/choose.ts';
 import { loadRuntime, type RuntimeOptions } from '../runtimes/registry.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { openOversight } from './oversight/open.ts';
-import type { Oversight, Surface } from './oversight/oversight.ts';
+import type { Oversight } from './oversight/oversight.ts';
 import { Registries } from './registries.ts';
+import { defaultsOf, type Surface } from './surface.ts';
 
 /** What every operation needs: the settings, and how to get the runtimes that they name. */
 export interface Context {
   readonly loaded: LoadedSettings;
+  /** Through what is asked: it decides whether options may loosen what the settings say. */
+  readonly surface: Surface;
   /** The runtime that is wanted. */
   readonly runtimeName: string;
   readonly runtime: () => Promise<Runtime>;
@@ -20,6 +23,8 @@ export interface Context {
   readonly registries: Registries;
   /** Absent where nothing is recorded and nobody is asked. */
   readonly oversight: Oversight | undefined;
+  /** The id that the execution which is asked for at the moment shall have; one of its own otherwise. */
+  readonly executionId?: () => string | undefined;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -35,6 +40,15 @@ export interface ContextOptions extends LoadOptions {
   readonly approvers?: readonly Approver[];
   /** For whom is asked at the moment, where this process asks for others: they can find their own questions by it. */
   readonly caller?: () => string | undefined;
+  /** See `Context`; for whoever has to name an execution before it begins. */
+  readonly executionId?: () => string | undefined;
+  /** Who asks at the moment, by a name that is recorded and shown, where this process serves more than one. */
+  readonly askedBy?: () => string | undefined;
+  /**
+   * Seconds that a caller waits for a person, where a gate asks: after them, what was asked for throws
+   * `APPROVAL_PENDING`, and asking for the same again goes on with the same question. Without it, until its deadline.
+   */
+  readonly patienceSec?: number;
 }
 
 /** Reads the settings once. Throws `CONFIG_INVALID`, or `POLICY_DENIED` when they switch everything off. */
@@ -45,9 +59,12 @@ export async function createContext({
   gate,
   approvers,
   caller,
+  executionId,
+  askedBy,
+  patienceSec,
   ...options
 }: ContextOptions): Promise<Context> {
-  const loaded = await loadSettings(options);
+  const loaded = await loadSettings({ defaults: defaultsOf(surface), ...options });
   const { settings } = loaded;
   if (!settings.enabled) {
     throw new SandboxError('POLICY_DENIED', 'The settings switch every run off (enabled: false).', {
@@ -65,6 +82,8 @@ export async function createContext({
   const runtimeName = typeof runtime === 'object' ? runtime.name : (runtime ?? settings.type);
   return {
     loaded,
+    ...(executionId === undefined ? {} : { executionId }),
+    surface,
     registries: new Registries(settings),
     oversight: await openOversight(
       loaded,
@@ -73,6 +92,8 @@ export async function createContext({
         ...(gate === undefined ? {} : { gate }),
         ...(approvers === undefined ? {} : { approvers }),
         ...(caller === undefined ? {} : { caller }),
+        ...(askedBy === undefined ? {} : { askedBy }),
+        ...(patienceSec === undefined ? {} : { patienceSec }),
       },
       options,
     ),

@@ -93,7 +93,9 @@ async function runCell(
 ): Promise<ContextExecution> {
   const { sandbox } = opened;
   const { timeoutSec, warnings } = timeOf(context, opened, options);
-  const prepared = prepare(context, { code }, inOpened(opened, options), timeoutSec);
+  const prepared = prepare(context, { code }, inOpened(opened, options), {
+    ...{ timeoutSec, lifetime: 'lasting' },
+  });
   const said = [...notes, ...warnings];
   const passage = await ExecutionPassage.open(context, prepared, sandbox);
   const execution = passage.over(async (): Promise<ContextExecution> => {
@@ -107,6 +109,7 @@ async function runCell(
     const { maxOutputBytes, signal, onOutput } = passage.program;
     const { results, resultsLeftOut, error, executionCount, ended, ...outcome } = await sandbox.runCell(
       kernel,
+      prepared.executionId,
       {
         ...{ code: prepared.code, timeoutSec, maxOutputBytes },
         ...(signal === undefined ? {} : { signal }),

@@ -72,6 +72,7 @@ async function context(env: Record<string, string>, wanted: Runtime, fallback?: 
     runtimeName: wanted.name,
     runtime: async () => wanted,
     oversight: undefined,
+    surface: 'library',
     fallback: fallback && { insteadOf: wanted.name, load: async () => fallback },
   };
 }

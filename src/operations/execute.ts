@@ -9,13 +9,14 @@ import type { Program, ProgramOutcome } from '../sandbox/program.ts';
 import { Sandbox, type SandboxUse } from '../sandbox/sandbox.ts';
 import type { Context } from './context.ts';
 import { blockedMessage, type Checked, inspect } from './inspection.ts';
-import { type Job, outputKb, type Prepared, prepare } from './job.ts';
+import { type Job, outputLimit, type Prepared, prepare } from './job.ts';
 import { allLanguages } from './languages.ts';
+import { lifeFor } from './lifeFor.ts';
 import { lowerLimits } from './lowerLimits.ts';
 import type { ExecuteOptions, LiveRunOptions, RunOptions, StartOptions } from './options.ts';
 import { ExecutionPassage } from './oversight/executionPassage.ts';
 import { decisionsTo, makeRecorded } from './oversight/sandboxes.ts';
-import { buildPolicy } from './policy.ts';
+import { policyFor } from './policy.ts';
 import { assemble, blockOf, denialOf, refused } from './results.ts';
 
 /** Runs once in a sandbox of its own, which is gone afterwards. */
@@ -26,9 +27,12 @@ export async function executeOnce(
   /** Told what the caller should know as soon as it is known, before anything runs. */
   onWarning: (warning: string) => void = () => {},
 ): Promise<ExecutionResult> {
-  const built = (runtime: string) => buildPolicy(context.loaded, options, runtime);
+  const built = (runtime: string) => policyFor(context, options, runtime);
   const { policy, warnings } = built(context.runtimeName);
-  const prepared = prepare(context, job, options, policy.limits.timeoutSec.value);
+  const prepared = prepare(context, job, options, {
+    timeoutSec: policy.limits.timeoutSec.value,
+    lifetime: 'single',
+  });
   const notes = [...context.loaded.warnings, ...warnings];
   notes.forEach(onWarning);
   const passage = await ExecutionPassage.open(context, prepared, null);
@@ -103,7 +107,9 @@ export async function executeIn(
   const { sandbox } = opened;
   const { timeoutSec, warnings: cut } = timeOf(context, opened, options);
   const lowered = lowerLimits(sandbox, options);
-  const given = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const given = prepare(context, job, inOpened(opened, options), {
+    ...{ timeoutSec, limits: lowered.limits, lifetime: 'lasting' },
+  });
   const prepared = isDry ? { ...given, isDry } : given;
   const notes = [...opened.warnings, ...cut, ...lowered.warnings];
   const passage = await ExecutionPassage.open(context, prepared, sandbox);
@@ -146,7 +152,9 @@ export async function startIn(
   const time = timeOf(context, opened, options);
   const timeoutSec = options.timeout === undefined ? undefined : time.timeoutSec;
   const lowered = lowerLimits(sandbox, options);
-  const prepared = prepare(context, job, inOpened(opened, options), timeoutSec, lowered.limits);
+  const prepared = prepare(context, job, inOpened(opened, options), {
+    ...{ timeoutSec, limits: lowered.limits, lifetime: 'lasting' },
+  });
   const notes = [...opened.warnings, ...time.warnings, ...lowered.warnings];
   const passage = await ExecutionPassage.open(context, prepared, sandbox, stdin);
   const { inspection, background } = await passage.failing(async () => {
@@ -179,12 +187,12 @@ function blocked(inspection: Checked): SandboxError {
 
 /** How long an execution may take, which is the sandbox's own where it names nothing. */
 export function timeOf(
-  { loaded }: Context,
+  context: Context,
   { sandbox }: Opened,
   { timeout }: Pick<RunOptions, 'timeout'>,
 ): { readonly timeoutSec: number; readonly warnings: readonly string[] } {
   if (timeout === undefined) return { timeoutSec: sandbox.policy.limits.timeoutSec.value, warnings: [] };
-  const { policy, warnings } = buildPolicy(loaded, { timeout }, sandbox.runtime, 'lasting');
+  const { policy, warnings } = policyFor(context, { timeout }, sandbox.runtime, 'lasting');
   return { timeoutSec: policy.limits.timeoutSec.value, warnings };
 }
 
@@ -199,9 +207,6 @@ export function inOpened<Options extends RunOptions>(
     ...(options.maxOutputBytes === undefined ? { maxOutputKb: options.maxOutputKb ?? maxOutputKb } : {}),
   };
 }
-
-/** How much of each stream a sandbox that lives on keeps where nobody asked. */
-const LASTING_OUTPUT_KB = 1024;
 
 export interface OpenOptions extends ExecuteOptions {
   /** Seconds from its making. */
@@ -219,17 +224,18 @@ export async function openSandbox(
   options: OpenOptions,
   languages: readonly Language[],
 ): Promise<Opened> {
-  const built = (runtime: string) => buildPolicy(context.loaded, options, runtime, 'lasting');
+  const built = (runtime: string) => policyFor(context, options, runtime, 'lasting');
   const { warnings } = built(context.runtimeName);
+  const life = lifeFor(context, options);
+  const output = outputLimit(context, options, 'lasting');
   const policyOf = (runtime: string) => built(runtime).policy;
   const choice = await chooseRuntime(context.runtime, context.fallback, policyOf, options.signal);
-  const { settings, origins } = context.loaded;
   let sandboxId: string | null = null;
   const secrets = Object.values(options.env ?? {});
   const use: SandboxUse = {
-    lifetimeSec: options.lifetime ?? settings.lifetimeSec,
-    idleSec: options.idleTimeout ?? settings.idleTimeoutSec,
-    keptOutputMb: settings.keptOutputMb,
+    lifetimeSec: life.lifetimeSec,
+    idleSec: life.idleSec,
+    keptOutputMb: context.loaded.settings.keptOutputMb,
     ...(options.id === undefined ? {} : { id: options.id }),
     ...(options.forwardPorts === undefined ? {} : { forwardPorts: options.forwardPorts }),
     ...decisionsTo(context, () => ({ sandbox_id: sandboxId }), options, secrets),
@@ -248,12 +254,17 @@ export async function openSandbox(
     },
   });
   sandboxId = sandbox.id;
-  const standard = origins.maxOutputKb.kind === 'default' ? LASTING_OUTPUT_KB : settings.maxOutputKb;
   return {
     sandbox,
-    warnings: [...context.loaded.warnings, ...warnings, ...choice.warnings],
+    warnings: [
+      ...context.loaded.warnings,
+      ...warnings,
+      ...life.warnings,
+      ...output.warnings,
+      ...choice.warnings,
+    ],
     env: options.env ?? {},
-    maxOutputKb: outputKb(options) ?? standard,
+    maxOutputKb: output.maxOutputKb,
     like: ({ executionId, env, signal }) =>
       Sandbox.create(choice, choice.policy, languages, signal, {
         id: sandbox.id,

@@ -17,6 +17,8 @@ import { describeNetwork } from './oversight/describe.ts';
 import { recorded } from './oversight/sandboxes.ts';
 import type { Registry } from './registries.ts';
 import { networkRecord } from './results.ts';
+import { onlyTightens } from './surface.ts';
+import { cutWarning } from './tightened.ts';
 
 export interface InstallOptions {
   /** `pypi` or `npm`; otherwise what the sandbox's language has. */
@@ -56,8 +58,11 @@ export async function installPackage(
   const registry = await context.registries.find(installer.registry);
   const { addresses, hosts, certificates } = registry;
   const asked = options.timeout ?? TIMEOUT_SEC;
-  const timeoutSec = Math.min(asked, settings.maxTimeoutSec);
-  const executionId = newExecutionId();
+  const most = onlyTightens(context.surface)
+    ? Math.max(TIMEOUT_SEC, settings.timeoutSec)
+    : Number.POSITIVE_INFINITY;
+  const timeoutSec = Math.min(asked, most, settings.maxTimeoutSec);
+  const executionId = context.executionId?.() ?? newExecutionId();
   const allowScripts = options.allowScripts ?? false;
   const question = () => ({
     parameters: describeInstallation({ installer, package: wish, registry, allowScripts, timeoutSec }),
@@ -90,7 +95,11 @@ export async function installPackage(
     sandboxId: sandbox.id,
     ...(asked > timeoutSec
       ? {
-          warnings: [`The timeout of ${asked} s was cut to ${timeoutSec} s (SANDBOX_MAX_TIMEOUT_SEC).`],
+          warnings: [
+            timeoutSec === most
+              ? cutWarning('timeout', asked, most, 's')
+              : `The timeout of ${asked} s was cut to ${timeoutSec} s (SANDBOX_MAX_TIMEOUT_SEC).`,
+          ],
         }
       : {}),
   };

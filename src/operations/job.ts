@@ -6,6 +6,9 @@ import { newExecutionId, type Program } from '../sandbox/program.ts';
 import type { Context } from './context.ts';
 import { allowedLanguage } from './languages.ts';
 import { checkCode, type RunOptions } from './options.ts';
+import type { Lifetime } from './policy.ts';
+import { onlyTightens } from './surface.ts';
+import { cutWarning } from './tightened.ts';
 
 /** What to run: code, or a command as it is. */
 export type Job =
@@ -19,19 +22,26 @@ export interface Prepared {
   readonly program: Program;
   readonly code: string;
   readonly maxOutputKb: number;
+  /** What of the wishes was not taken as it was, in whole sentences. */
+  readonly warnings: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** It runs in a copy of the workspace. */
   readonly isDry?: boolean;
+}
+
+interface PrepareOptions {
+  readonly timeoutSec: number | undefined;
+  readonly limits?: ProgramLimits | undefined;
+  readonly lifetime: Lifetime;
 }
 
 export function prepare(
   context: Context,
   job: Job,
   options: RunOptions,
-  timeoutSec: number | undefined,
-  limits?: ProgramLimits,
+  { timeoutSec, limits, lifetime }: PrepareOptions,
 ): Prepared {
-  const maxOutputKb = outputKb(options) ?? context.loaded.settings.maxOutputKb;
+  const { maxOutputKb, warnings } = outputLimit(context, options, lifetime);
   const isCode = 'code' in job;
   if (isCode) checkCode(job.code);
   const language = isCode ? allowedLanguage(context, options.language ?? 'python') : undefined;
@@ -53,11 +63,12 @@ export function prepare(
   }
   const env = { ...options.env };
   return {
-    executionId: newExecutionId(),
+    executionId: context.executionId?.() ?? newExecutionId(),
     startedAt: new Date(),
     language,
     code: isCode ? toText(job.code) : job.command.join(' '),
     maxOutputKb,
+    warnings,
     env,
     program: {
       run:
@@ -80,8 +91,24 @@ export function prepare(
   };
 }
 
+/** How much of each stream a sandbox that lives on keeps where nobody asked. */
+const LASTING_OUTPUT_KB = 1024;
+
+/** How much of each stream is kept; a caller that may only tighten gets no more than it would without asking. */
+export function outputLimit(
+  { loaded: { settings, origins }, surface }: Pick<Context, 'loaded' | 'surface'>,
+  options: RunOptions,
+  lifetime: Lifetime,
+): { readonly maxOutputKb: number; readonly warnings: readonly string[] } {
+  const isDefault = origins.maxOutputKb.kind === 'default';
+  const standard = lifetime === 'lasting' && isDefault ? LASTING_OUTPUT_KB : settings.maxOutputKb;
+  const asked = outputKb(options) ?? standard;
+  if (asked <= standard || !onlyTightens(surface)) return { maxOutputKb: asked, warnings: [] };
+  return { maxOutputKb: standard, warnings: [cutWarning('output limit', asked, standard, 'KB')] };
+}
+
 /** What the options say in either unit. Throws `INPUT_INVALID` when they say it in both. */
-export function outputKb({ maxOutputKb, maxOutputBytes }: RunOptions): number | undefined {
+function outputKb({ maxOutputKb, maxOutputBytes }: RunOptions): number | undefined {
   if (maxOutputKb !== undefined && maxOutputBytes !== undefined) {
     throw new SandboxError('INPUT_INVALID', 'The options maxOutputKb and maxOutputBytes say the same.', {
       hint: 'Give one of them.',

@@ -28,7 +28,8 @@ export function networkPolicy(
   return { network, networkIsDefault, egress };
 }
 
-function askedMode({
+/** What the options ask for; undefined where they say nothing. Throws `INPUT_INVALID` where they contradict each other. Pure. */
+export function askedMode({
   network,
   networkEnabled,
   allowedDomains,

@@ -2,8 +2,11 @@ import type { LoadedSettings, SettingKey } from '../config/index.ts';
 import { strictestIsolation } from '../policy/isolation.ts';
 import type { Policy, WantedLimit } from '../policy/policy.ts';
 import { isEngineContainer } from '../runtimes/registry.ts';
+import type { Context } from './context.ts';
 import { networkPolicy } from './networkPolicy.ts';
 import type { PolicyOptions } from './options.ts';
+import { onlyTightens } from './surface.ts';
+import { tightened } from './tightened.ts';
 
 export interface BuiltPolicy {
   readonly policy: Policy;
@@ -17,6 +20,21 @@ export type Lifetime = 'single' | 'lasting';
 type Loaded = Pick<LoadedSettings, 'settings' | 'origins' | 'trusted'>;
 
 type Options = PolicyOptions & { readonly timeout?: number };
+
+/** The policy of one sandbox for whoever asks: a caller that may only tighten gets no more than the operator's settings. */
+export function policyFor(
+  { loaded, surface }: Pick<Context, 'loaded' | 'surface'>,
+  options: Options,
+  runtime: string,
+  lifetime: Lifetime = 'single',
+): BuiltPolicy {
+  if (!onlyTightens(surface)) return buildPolicy(loaded, options, runtime, lifetime);
+  const { policy } = buildPolicy(loaded, {}, runtime, lifetime);
+  const { allowedDomains } = loaded.settings;
+  const cut = tightened({ policy, allowedDomains }, options);
+  const built = buildPolicy(loaded, cut.options, runtime, lifetime);
+  return { ...built, warnings: [...cut.warnings, ...built.warnings] };
+}
 
 /** Settings and options to the policy of one sandbox of the runtime of this name. Pure. */
 export function buildPolicy(

@@ -144,7 +144,11 @@ function forProgram(enforced: Enforced, { timeoutSec, limits: own = {} }: Progra
 }
 
 function commonMeta(prepared: Prepared, inspection: Checked, given: readonly string[]) {
-  const warnings = [...given, ...(inspection.notChecked === undefined ? [] : [inspection.notChecked])];
+  const warnings = [
+    ...given,
+    ...prepared.warnings,
+    ...(inspection.notChecked === undefined ? [] : [inspection.notChecked]),
+  ];
   return {
     language: prepared.language?.name ?? null,
     blockedImports: inspection.blockedImports,

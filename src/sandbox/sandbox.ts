@@ -4,6 +4,7 @@ import type { DecisionListeners } from '../egress/decision.ts';
 import { isSandboxError } from '../errors.ts';
 import type { Language } from '../languages/language.ts';
 import type { NetworkMode, Policy } from '../policy/policy.ts';
+import type { OnOutput } from '../result/output.ts';
 import type { Choice } from '../runtimes/choose.ts';
 import { assertHeld } from '../runtimes/enforceable.ts';
 import type {
@@ -220,17 +221,24 @@ export class Sandbox {
     return this.use((guest) => LanguageContext.create(guest, { ...options, env, limits }));
   }
 
-  /** Runs one cell of a context. */
+  /** Runs one cell of a context; its output is kept under the id of the execution. */
   async runCell(
     context: LanguageContext,
+    executionId: string,
     request: CellRequest,
   ): Promise<CellOutcome & Pick<ProgramOutcome, 'network'>> {
     const recording = this.#network?.record();
+    const record = this.#kept?.open(executionId);
+    const onOutput: OnOutput = (chunk) => {
+      record?.push(chunk.stream, chunk.bytes);
+      return request.onOutput?.(chunk);
+    };
     try {
-      const outcome = await this.use(() => this.#track(context.execute(request)));
+      const outcome = await this.use(() => this.#track(context.execute({ ...request, onOutput })));
       const network = await recording?.stop(0);
       return { ...outcome, ...(network === undefined ? {} : { network }) };
     } finally {
+      record?.end();
       void recording?.stop(0);
     }
   }

@@ -4,10 +4,11 @@ import type { Readable } from 'node:stream';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { SandboxError } from '../../errors.ts';
+import { WaitingDryRuns } from '../../operations/dryRun/waitingDryRuns.ts';
 import type { FileEntry } from '../../runtimes/runtime.ts';
 import { packageVersion } from '../../version.ts';
-import { DryRuns } from './dryRuns.ts';
-import { errorJson, statusOf } from './errorJson.ts';
+import { statusOf } from '../../web/statusOf.ts';
+import { errorJson } from './errorJson.ts';
 import { Executions } from './executions.ts';
 import { startInstallation } from './installation.ts';
 import type { HostLife } from './life.ts';
@@ -31,7 +32,7 @@ export function buildApp(
   caller: AsyncLocalStorage<string | undefined>,
 ): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
-  const dryRuns = new DryRuns();
+  const dryRuns = new WaitingDryRuns();
   const executions = new Executions(dryRuns);
 
   app.use(async (context, next) => {

@@ -3,11 +3,13 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../../errors.ts';
 import type { DryRun } from '../../operations/dryRun/dryRun.ts';
+import { effectsToJson } from '../../operations/dryRun/effects.ts';
+import { effectsText } from '../../operations/dryRun/effectsText.ts';
+import type { WaitingDryRuns } from '../../operations/dryRun/waitingDryRuns.ts';
 import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import type { RunOptions } from '../../operations/options.ts';
 import type { ExecutionResult } from '../../result/result.ts';
 import { resultToJson } from '../../result/resultJson.ts';
-import type { DryRuns } from './dryRuns.ts';
 import { errorJson } from './errorJson.ts';
 import { eventStream } from './eventStream.ts';
 import type { DryRunJson, ExecuteRequest } from './protocol.ts';
@@ -21,9 +23,9 @@ interface Going {
 /** The executions that go on, by ids of their own: they can be fed and cancelled before it is their turn. */
 export class Executions {
   readonly #going = new Map<string, Going>();
-  readonly #dryRuns: DryRuns;
+  readonly #dryRuns: WaitingDryRuns;
 
-  constructor(dryRuns: DryRuns) {
+  constructor(dryRuns: WaitingDryRuns) {
     this.#dryRuns = dryRuns;
   }
 
@@ -53,7 +55,10 @@ export class Executions {
         let dry: { readonly dry_run: DryRunJson } | undefined;
         // Nobody would ever know its id.
         if (gone.aborted) await dryRun?.discard();
-        else if (dryRun !== undefined) dry = { dry_run: await this.#dryRuns.add(sandbox, dryRun) };
+        else if (dryRun !== undefined) {
+          await this.#dryRuns.add(sandbox, dryRun);
+          dry = { dry_run: dryRunJson(dryRun) };
+        }
         await tell({ type: 'result', result: resultToJson(result), warnings, ...dry });
       } catch (error) {
         await tell({ type: 'error', error: errorJson(error) });
@@ -83,6 +88,10 @@ export class Executions {
       hint: 'It may have ended just now.',
     });
   }
+}
+
+function dryRunJson({ id, hash, effects }: DryRun): DryRunJson {
+  return { id, effects_sha256: hash, effects: effectsToJson(effects), text: effectsText(effects) };
 }
 
 async function run(

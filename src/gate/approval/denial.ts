@@ -1,6 +1,9 @@
 /** Why something was denied, in sentences. Pure. */
+
+import { SandboxError } from '../../errors.ts';
 import type { Risk } from '../risk.ts';
 import type { Outcome } from './ask.ts';
+import type { Question } from './question.ts';
 
 const MAX_QUOTED_CHARACTERS = 300;
 
@@ -38,4 +41,16 @@ function quoted(text: string): string {
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
     .trim();
   return plain.length > MAX_QUOTED_CHARACTERS ? `${plain.slice(0, MAX_QUOTED_CHARACTERS)}…` : plain;
+}
+
+/** What is thrown where a person was asked and whoever asks does not wait any longer. */
+export function pendingError({ id, hash, expiresAt, risk }: Question): SandboxError {
+  return new SandboxError(
+    'APPROVAL_PENDING',
+    `This needs the approval of a person (${risk.description} Risk: ${risk.level}.), who has been asked and has not answered yet. Nothing was done.`,
+    {
+      hint: `Have a person answer the question ${id} until ${expiresAt} (glovebox approvals answer ${id}), then ask for exactly the same again.`,
+      details: { id, hash, expiresAt, risk: risk.level },
+    },
+  );
 }

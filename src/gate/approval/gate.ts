@@ -8,6 +8,7 @@ import { answerEvent, decisionEvent, type GateEvent, grantEvent, questionEvent }
 import { type Grant, grantFor, whyNoGrant } from './grant.ts';
 import { Grants } from './grants.ts';
 import { newId } from './ids.ts';
+import { type Asked, OpenQuestions } from './openQuestions.ts';
 import { frozenJson, ownProposal } from './proposal.ts';
 import { type Approver, type GrantWish, type Proposal, proposalHash, type Question } from './question.ts';
 
@@ -30,6 +31,11 @@ export interface DecideOptions {
   /** Why nobody could look at the code; such code counts as dangerous. */
   readonly notInspected?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Seconds that whoever asks waits for a person. After them `decide` rejects with `APPROVAL_PENDING`; the question stays
+   * until its deadline, and the same proposal again uses its answer, once. Without it, until the deadline.
+   */
+  readonly patienceSec?: number | undefined;
   /** Told of everything about this request, as that of the gate is, and after it. */
   readonly onEvent?: (event: GateEvent) => unknown;
 }
@@ -52,6 +58,7 @@ export class Gate {
   readonly #grants: Grants;
   readonly #tell: (event: GateEvent) => void | Promise<void>;
   readonly #clock: Clock;
+  readonly #open = new OpenQuestions();
 
   /** Throws `CONFIG_INVALID` for rules that are not what their own examples say. */
   constructor({ rules, approvers = [], clock = Date.now, grants, onEvent = () => {} }: GateOptions) {
@@ -69,7 +76,7 @@ export class Gate {
    */
   async decide(proposal: Proposal, sights: readonly Sight[], options: DecideOptions = {}): Promise<Decision> {
     const request = this.#request(proposal, sights, options);
-    const decision = await this.#decided(request, options.signal);
+    const decision = await this.#decided(request, options);
     await request.tell(decisionEvent(decision, request.sights, request.notInspected));
     return decision;
   }
@@ -112,7 +119,7 @@ export class Gate {
     return { id: requestId, proposal, hash: proposalHash(proposal), sights: seen, notInspected, risk, tell };
   }
 
-  async #decided(request: Request, signal: AbortSignal | undefined): Promise<Decision> {
+  async #decided(request: Request, { signal, patienceSec }: DecideOptions): Promise<Decision> {
     if (!request.risk.ask) {
       const because = `${request.risk.description} Nobody has to be asked about that.`;
       return { ...decided(request), verdict: 'allow', by: 'rules', because };
@@ -125,22 +132,32 @@ export class Gate {
         return { ...decided(request), verdict: 'allow', by: 'grant', grantId: used.id, because };
       }
     }
-    const outcome = await this.#ask(request, signal);
+    const outcome = await this.#ask(request, signal, patienceSec);
     return outcome.ended === 'answered' && outcome.answer.approved
       ? this.#allowed(request, outcome, outcome.answer.grant)
       : denied(request, outcome);
   }
 
-  async #ask(request: Request, signal: AbortSignal | undefined): Promise<Outcome> {
-    const question = this.#question(request);
-    const ask = () => askPeople(question, this.#approvers, { signal, clock: this.#clock });
+  #ask(request: Request, signal: AbortSignal | undefined, patienceSec: number | undefined): Promise<Outcome> {
+    const clock = this.#clock;
     // Nobody is asked then, and there is no question to tell of.
-    if (this.#approvers.length === 0 || signal?.aborted) return ask();
-    const names = this.#approvers.map(({ name }) => name);
-    await request.tell(questionEvent(request.id, question, names));
-    const outcome = await ask();
-    await request.tell(answerEvent(request.id, question, outcome));
-    return outcome;
+    if (this.#approvers.length === 0 || signal?.aborted)
+      return askPeople(this.#question(request), this.#approvers, { signal, clock });
+    if (patienceSec === undefined) return this.#asked(request, signal).outcome;
+    const ask = (own: AbortSignal) => this.#asked(request, own);
+    return this.#open.outcome(request.hash, ask, { patienceSec, signal, clock });
+  }
+
+  #asked(request: Request, signal: AbortSignal | undefined): Asked {
+    const question = this.#question(request);
+    const ask = async (): Promise<Outcome> => {
+      const names = this.#approvers.map(({ name }) => name);
+      await request.tell(questionEvent(request.id, question, names));
+      const outcome = await askPeople(question, this.#approvers, { signal, clock: this.#clock });
+      await request.tell(answerEvent(request.id, question, outcome));
+      return outcome;
+    };
+    return { question, outcome: ask() };
   }
 
   #question({ proposal, hash, sights, notInspected, risk }: Request): Question {

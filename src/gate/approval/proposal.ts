@@ -11,7 +11,7 @@ const MAX_DEPTH = 64;
  */
 export function ownProposal(proposal: Proposal): Proposal {
   const { operation, code, parameters, unknownContent, policy, runtime } = proposal;
-  const { sandboxId, sandboxInstance } = proposal;
+  const { sandboxId, sandboxInstance, askedBy } = proposal;
   return Object.freeze({
     operation,
     ...(code === undefined ? {} : { code: ownCode(code) }),
@@ -20,6 +20,7 @@ export function ownProposal(proposal: Proposal): Proposal {
     policy: frozenJson(policy, 'policy'),
     ...{ runtime, sandboxId },
     ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
+    ...(askedBy === undefined ? {} : { askedBy }),
   });
 }
 

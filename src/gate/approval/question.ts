@@ -19,6 +19,8 @@ export interface Proposal {
   readonly sandboxId: string | null;
   /** Tells it from others of this id, in other processes and at other times: a grant holds in this one alone. */
   readonly sandboxInstance?: string;
+  /** Who asks, where more than one can: a yes to one is none to another. */
+  readonly askedBy?: string;
 }
 
 export interface Question extends Proposal {
@@ -64,9 +66,9 @@ export interface Approver {
 /** SHA-256 of everything that decides what will be done. Changes with any byte of code, policy or parameters. */
 export function proposalHash(proposal: Proposal): string {
   const { operation, code, parameters, unknownContent, policy, runtime } = proposal;
-  const { sandboxId, sandboxInstance } = proposal;
+  const { sandboxId, sandboxInstance, askedBy } = proposal;
   const hashed = {
-    ...{ operation, runtime, sandboxId, sandboxInstance },
+    ...{ operation, runtime, sandboxId, sandboxInstance, askedBy },
     code: code === undefined ? null : { language: code.language, sha256: sha256(code.bytes) },
     ...{ policy, parameters, unknownContent },
   };

@@ -32,7 +32,8 @@ function asQuestion(value: unknown): Question | undefined {
   if (!isObject(value)) return undefined;
   const { id, hash, operation, parameters, policy, runtime, sandboxId, sights, risk } =
     value as Loose<Question>;
-  const { askedAt, expiresAt, notInspected, unknownContent, sandboxInstance } = value as Loose<Question>;
+  const { askedAt, expiresAt, notInspected, unknownContent, sandboxInstance, askedBy } =
+    value as Loose<Question>;
   const isWhole =
     isId(id) &&
     typeof hash === 'string' &&
@@ -46,6 +47,7 @@ function asQuestion(value: unknown): Question | undefined {
     isTextOrAbsent(notInspected) &&
     isTextOrAbsent(unknownContent) &&
     isTextOrAbsent(sandboxInstance) &&
+    isTextOrAbsent(askedBy) &&
     isRisk(risk) &&
     isTime(askedAt) &&
     isTime(expiresAt);
@@ -67,6 +69,7 @@ function asQuestion(value: unknown): Question | undefined {
     ...(notInspected === undefined ? {} : { notInspected }),
     ...(unknownContent === undefined ? {} : { unknownContent }),
     ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
+    ...(askedBy === undefined ? {} : { askedBy }),
   };
   if (value['code'] === undefined) return { ...others, ...told } as Question;
   const code = asCode(value['code']);

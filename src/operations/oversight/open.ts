@@ -5,7 +5,8 @@ import { type LoadedSettings, type LoadOptions, stateFolder } from '../../config
 import { SandboxError } from '../../errors.ts';
 import type { Gate } from '../../gate/approval/gate.ts';
 import type { Approver } from '../../gate/approval/question.ts';
-import type { Oversight, Surface } from './oversight.ts';
+import type { Surface } from '../surface.ts';
+import type { Oversight } from './oversight.ts';
 
 /** Where the user's own folders are found. */
 type Surroundings = Pick<LoadOptions, 'env' | 'homeDir'>;
@@ -19,6 +20,10 @@ export interface OversightWish {
   readonly approvers?: readonly Approver[];
   /** For whom is asked at the moment, where a process asks for others; see `WaitingRoomOptions`. */
   readonly caller?: () => string | undefined;
+  /** Who asks at the moment, by a name that is recorded and shown, where more than one can. */
+  readonly askedBy?: () => string | undefined;
+  /** Seconds that a caller waits for a person; see `DecideOptions`. */
+  readonly patienceSec?: number;
 }
 
 /** What the settings ask for; undefined where nothing is recorded and nobody is asked. */
@@ -42,6 +47,8 @@ export async function openOversight(
     ...{ surface: wish.surface, notes },
     ...(recorder === undefined ? {} : { recorder }),
     ...(gate === undefined ? {} : { gate }),
+    ...(wish.askedBy === undefined ? {} : { askedBy: wish.askedBy }),
+    ...(wish.patienceSec === undefined ? {} : { patienceSec: wish.patienceSec }),
   });
 }
 
@@ -61,7 +68,7 @@ async function openRecorder(
 
 async function openGate(
   settings: LoadedSettings['settings'],
-  { approvers = [], caller }: OversightWish,
+  { approvers = [], askedBy, caller = askedBy }: OversightWish,
   surroundings: Surroundings,
   onNote: (note: string) => void,
 ): Promise<Gate> {

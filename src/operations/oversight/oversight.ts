@@ -7,10 +7,8 @@ import type { GateEvent } from '../../gate/approval/events.ts';
 import type { Gate } from '../../gate/approval/gate.ts';
 import type { Sight } from '../../gate/effects.ts';
 import type { Operation } from '../../gate/risk.ts';
+import type { Surface } from '../surface.ts';
 import { eventRedactor, recordable } from './recordable.ts';
-
-/** Through what somebody asks. */
-export type Surface = 'library' | 'cli';
 
 /** What is asked for. */
 export interface Request {
@@ -50,18 +48,33 @@ export interface OversightParts {
   readonly gate?: Gate;
   /** Whole sentences that whoever asks next should know; taken from there. */
   readonly notes?: string[];
+  /** Who asks at the moment, where more than one can. */
+  readonly askedBy?: () => string | undefined;
+  /** Seconds that a caller waits for a person; see `DecideOptions`. */
+  readonly patienceSec?: number;
 }
 
 /** Watches over one request after the other. */
 export class Oversight {
   readonly surface: Surface;
   readonly gate: Gate | undefined;
+  readonly askedBy: () => string | undefined;
+  readonly patienceSec: number | undefined;
   readonly #recorder: Recorder | undefined;
   readonly #notes: string[];
   /** Why something that nobody waited for could not be recorded. */
   #lost: { readonly error: unknown } | undefined;
 
-  constructor({ surface, recorder, gate, notes = [] }: OversightParts) {
+  constructor({
+    surface,
+    recorder,
+    gate,
+    notes = [],
+    askedBy = () => undefined,
+    patienceSec,
+  }: OversightParts) {
+    this.askedBy = askedBy;
+    this.patienceSec = patienceSec;
     this.#notes = notes;
     this.surface = surface;
     this.gate = gate;
@@ -119,15 +132,19 @@ export class Passage {
   #seen: Seen = { sights: [] };
   #isUnrecorded = false;
   readonly #redacted: ReturnType<typeof eventRedactor>;
+  /** As it is now: later, somebody else may be asking. */
+  readonly #askedBy: string | undefined;
 
   constructor(oversight: Oversight, request: Request) {
     this.#oversight = oversight;
     this.#request = request;
     this.#redacted = eventRedactor(request.secrets ?? []);
+    this.#askedBy = oversight.askedBy();
+    const askedBy = this.#askedBy === undefined ? {} : { asked_by: this.#askedBy };
     const { id, operation, sandboxId } = request;
     this.#pending = [
       {
-        ...{ type: 'request', id, surface: oversight.surface, operation, sandbox_id: sandboxId },
+        ...{ type: 'request', id, surface: oversight.surface, ...askedBy, operation, sandbox_id: sandboxId },
         ...recordable(request),
       },
     ];
@@ -222,7 +239,7 @@ export class Passage {
   async #decide({ runtime, policy = {} }: Intent): Promise<Denied | undefined> {
     const { id, operation, sandboxId, sandboxInstance, code, parameters, unknownContent, signal } =
       this.#request;
-    const { gate } = this.#oversight;
+    const { gate, patienceSec } = this.#oversight;
     if (gate === undefined) {
       this.#pending.push({
         ...{ type: 'decision', id, verdict: 'allow', by: 'no_gate', because: 'Nobody is asked here.' },
@@ -237,9 +254,10 @@ export class Passage {
       ...(sandboxInstance === undefined ? {} : { sandboxInstance }),
       ...(code === undefined ? {} : { code }),
       ...(unknownContent === undefined ? {} : { unknownContent }),
+      ...(this.#askedBy === undefined ? {} : { askedBy: this.#askedBy }),
     };
     const decision = await gate.decide(proposal, this.#seen.sights, {
-      ...{ requestId: id, notInspected: this.#seen.notInspected, signal },
+      ...{ requestId: id, notInspected: this.#seen.notInspected, signal, patienceSec },
       onEvent: (event) => this.#oversight.record(this.#redacted(this.#withoutContents(event))),
     });
     return decision.verdict === 'deny' ? decision : undefined;

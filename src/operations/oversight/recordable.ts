@@ -39,6 +39,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
     'type',
     'id',
     'surface',
+    'asked_by',
     'operation',
     'language',
     'verdict',

@@ -1,38 +1,258 @@
-import type { LiveSandbox } from '../liveSandbox.ts';
-import type { SandboxInfo, SandboxManager } from '../sandboxManager.ts';
+import type { z } from 'zod';
+import { isSandboxError, SandboxError } from '../../errors.ts';
+import { installResultToJson } from '../../result/installResultJson.ts';
 import type { Context } from '../context.ts';
-import type { Tool, ToolAnswer, ToolCallOptions } from './tool.ts';
+import { executeOnce } from '../execute.ts';
+import type { LiveSandbox } from '../liveSandbox.ts';
+import { type SandboxInfo, SandboxManager } from '../sandboxManager.ts';
+import { executed, executedIn, failed, fileRead, filesListed, type Kept, said } from './answers.ts';
+import { KeptSandboxes } from './keptSandboxes.ts';
+import { type INPUTS, NEW, TOOLS } from './schemas.ts';
+import { TOOL_NAMES, type ToolAnswer, type ToolCallOptions, type ToolName } from './tool.ts';
 
-/** The tools, in the order in which they are told to a model. */
-export const TOOLS: readonly Tool[] = [];
+export { TOOLS } from './schemas.ts';
 
 export interface ToolboxOptions {
   /** The settings, and for whom is asked: with a surface that hands tools to a model. */
   readonly context: Context;
-  /** The sandboxes that it may use besides its own; one of its own otherwise. */
+  /** Makes its sandboxes, which count there; one of its own otherwise. */
   readonly manager?: SandboxManager;
-  /** How long the text of an answer may be, in characters; 16,384 by default. */
-  readonly maxTextCharacters?: number;
+  /** How long the text of an answer may be, in bytes; 16,384 by default. */
+  readonly maxTextBytes?: number;
 }
 
-/** The tools of one agent, with the sandboxes that it has made: an id of another agent is not known here. */
+const MAX_TEXT_BYTES = 16 * 1024;
+
+type Input<Name extends ToolName> = z.infer<(typeof INPUTS)[Name]>;
+
+type Tools = {
+  readonly [Name in ToolName]: (input: Input<Name>, options: ToolCallOptions) => Promise<ToolAnswer>;
+};
+
+/** The tools of one agent, with the sandboxes that it has made: an id of another agent's is not known here. */
 export class Toolbox implements AsyncDisposable {
-  constructor(_options: ToolboxOptions) {}
-  /** Never rejects. */
-  call(_name: string, _input: unknown, _options: ToolCallOptions = {}): Promise<ToolAnswer> {
-    throw new Error('not yet');
+  readonly #context: Context;
+  readonly #manager: SandboxManager;
+  readonly #ownManager: SandboxManager | undefined;
+  readonly #kept: KeptSandboxes;
+  readonly #maxTextBytes: number;
+  /** New sandboxes in which something waits for a person, by the call: the same call again goes on there. */
+  readonly #waiting = new Map<string, string>();
+
+  constructor({ context, manager, maxTextBytes = MAX_TEXT_BYTES }: ToolboxOptions) {
+    this.#context = context;
+    this.#ownManager = manager === undefined ? new SandboxManager() : undefined;
+    this.#manager = manager ?? (this.#ownManager as SandboxManager);
+    this.#kept = new KeptSandboxes(context, this.#manager);
+    this.#maxTextBytes = maxTextBytes;
   }
-  /** Of this agent alone. */
+
+  /** Does what a tool is for. Never rejects: whatever goes wrong is the answer. */
+  async call(name: string, input: unknown, options: ToolCallOptions = {}): Promise<ToolAnswer> {
+    try {
+      const known = checkName(name);
+      return await this.#tools[known](checkInput(known, input) as never, options);
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** Those of this agent that live. */
   sandboxes(): readonly SandboxInfo[] {
-    return [];
+    return this.#kept.list();
   }
-  /** Throws `SANDBOX_NOT_FOUND` or `SANDBOX_CLOSED`. */
-  sandbox(_id: string): LiveSandbox {
-    throw new Error('not yet');
+
+  /** Throws `SANDBOX_NOT_FOUND` for one that is not of this agent, or `SANDBOX_CLOSED`. */
+  sandbox(id: string): LiveSandbox {
+    return this.#kept.get(id);
   }
-  /** Ends every sandbox of its own; safe to call twice. */
-  async close(): Promise<void> {}
+
+  /** Ends every sandbox of this agent; safe to call twice. */
+  async close(): Promise<void> {
+    await this.#kept.close();
+    await this.#ownManager?.close();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+
+  readonly #tools: Tools = {
+    code_execute: (input, options) =>
+      input.sandbox_id === undefined
+        ? this.#executeOnce(input, options)
+        : this.#in('code_execute', input.sandbox_id, input, options, (sandbox) =>
+            this.#executeIn(sandbox, input, options),
+          ),
+    code_install_package: (input, options) =>
+      this.#in('code_install_package', input.sandbox_id, input, options, async (sandbox) => {
+        const { registry, package: name } = input;
+        const result = await sandbox.installPackage(name, { registry, ...given(options) });
+        const notes = result.warnings ?? [];
+        return said([result.message, ...notes].join(' '), keptOf(sandbox), installResultToJson(result));
+      }),
+    code_write_file: (input, options) =>
+      this.#in('code_write_file', input.sandbox_id, input, options, async (sandbox) => {
+        const bytes = bytesOf(input);
+        const written = await sandbox.writeFile(input.path, bytes);
+        return said(`Wrote ${written.size} bytes to ${written.path}.`, keptOf(sandbox), written);
+      }),
+    code_read_file: async ({ path, sandbox_id }) => {
+      const sandbox = this.#kept.get(sandbox_id);
+      return fileRead(keptOf(sandbox), path, await sandbox.readFile(path), this.#maxTextBytes);
+    },
+    code_list_files: async ({ path, sandbox_id }) => {
+      const sandbox = this.#kept.get(sandbox_id);
+      return filesListed(keptOf(sandbox), await sandbox.listFiles(path), this.#maxTextBytes);
+    },
+    code_destroy_sandbox: async ({ sandbox_id }) => {
+      await this.#kept.destroy(sandbox_id);
+      return {
+        text: `The sandbox ${sandbox_id} has ended, and all that was in it is gone.`,
+        structured: { sandbox_id, destroyed: true },
+        ...{ pictures: [], isError: false },
+      };
+    },
+  };
+
+  async #executeOnce(input: Input<'code_execute'>, options: ToolCallOptions): Promise<ToolAnswer> {
+    const { code, language, timeout } = input;
+    const result = await executeOnce(
+      this.#context,
+      { code },
+      {
+        language,
+        ...(timeout === undefined ? {} : { timeout }),
+        ...networkOf(input),
+        ...given(options),
+      },
+    );
+    return executed(result, this.#maxTextBytes);
+  }
+
+  async #executeIn(
+    sandbox: LiveSandbox,
+    input: Input<'code_execute'>,
+    options: ToolCallOptions,
+  ): Promise<ToolAnswer> {
+    const { code, language, timeout } = input;
+    if (input.sandbox_id !== NEW) assertSameNetwork(sandbox, input);
+    const context = await this.#kept.context(sandbox, language);
+    const result = await context.execute(code, {
+      ...(timeout === undefined ? {} : { timeout }),
+      // As much as of a program that runs once: all of it is kept, page by page.
+      maxOutputKb: this.#context.loaded.settings.maxOutputKb,
+      ...given(options),
+    });
+    return executedIn(keptOf(sandbox), result, this.#maxTextBytes);
+  }
+
+  /** In the sandbox that is named, or in a new one, which is gone again where nothing came of it. */
+  async #in(
+    name: ToolName,
+    id: string | undefined,
+    input: unknown,
+    options: ToolCallOptions,
+    action: (sandbox: LiveSandbox) => Promise<ToolAnswer>,
+  ): Promise<ToolAnswer> {
+    if (id !== undefined && id !== NEW) return action(this.#kept.get(id));
+    const call = JSON.stringify([name, input]);
+    const sandbox = await this.#newSandbox(call, input as Partial<Input<'code_execute'>>, options);
+    let isOfUse = false;
+    try {
+      const answer = await action(sandbox);
+      isOfUse = !answer.isError;
+      return answer;
+    } catch (error) {
+      if (!isSandboxError(error) || error.code !== 'APPROVAL_PENDING') throw error;
+      isOfUse = true;
+      this.#waiting.set(call, sandbox.id);
+      void sandbox.whenEnded.then(() => this.#waiting.delete(call));
+      throw error;
+    } finally {
+      if (!isOfUse) await this.#kept.destroy(sandbox.id);
+    }
+  }
+
+  async #newSandbox(
+    call: string,
+    input: Partial<Input<'code_execute'>>,
+    { signal }: ToolCallOptions,
+  ): Promise<LiveSandbox> {
+    const waiting = this.#waiting.get(call);
+    this.#waiting.delete(call);
+    if (waiting !== undefined) return this.#kept.get(waiting);
+    return this.#kept.create({
+      ...(input.language === undefined ? {} : { language: input.language }),
+      ...networkOf(input),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+}
+
+function checkName(name: string): ToolName {
+  const known = TOOL_NAMES.find((tool) => tool === name);
+  if (known !== undefined) return known;
+  throw new SandboxError('INPUT_INVALID', `There is no tool ${JSON.stringify(name.slice(0, 64))}.`, {
+    hint: `Use one of: ${TOOL_NAMES.join(', ')}.`,
+  });
+}
+
+function checkInput(name: ToolName, input: unknown): unknown {
+  const tool = TOOLS.find((one) => one.name === name);
+  const { success, data, error } = (tool as (typeof TOOLS)[number]).input.safeParse(input ?? {});
+  if (success) return data;
+  const [issue] = error.issues;
+  const where = issue?.path.join('.') ?? '';
+  throw new SandboxError(
+    'INPUT_INVALID',
+    `The arguments of ${name} cannot be used: ${where === '' ? '' : `${where}: `}${issue?.message}.`,
+    {
+      hint: `It takes: ${Object.keys((tool as (typeof TOOLS)[number]).input.shape).join(', ')}.`,
+      details: { tool: name, argument: where },
+    },
+  );
+}
+
+function networkOf({ network_enabled, allowed_domains }: Partial<Input<'code_execute'>>) {
+  return {
+    ...(network_enabled === undefined ? {} : { networkEnabled: network_enabled }),
+    ...(allowed_domains === undefined ? {} : { allowedDomains: allowed_domains }),
+  };
+}
+
+/** The network of a sandbox is what it was made with: a call that asks for another one is told so. */
+function assertSameNetwork(
+  { id, enforced }: LiveSandbox,
+  { network_enabled, allowed_domains }: Input<'code_execute'>,
+): void {
+  const has = enforced.network !== 'none';
+  const isSame = network_enabled === undefined || network_enabled === has;
+  if (isSame && allowed_domains === undefined) return;
+  throw new SandboxError(
+    'INPUT_INVALID',
+    `The sandbox ${id} was made ${has ? 'with' : 'without'} a network, and that cannot be changed.`,
+    {
+      hint: 'Leave network_enabled and allowed_domains out, or pass them with sandbox_id "new".',
+      details: { sandboxId: id },
+    },
+  );
+}
+
+function bytesOf({ content, encoding }: Input<'code_write_file'>): Uint8Array {
+  if (encoding === 'utf8') return Buffer.from(content);
+  const bytes = Buffer.from(content, 'base64');
+  const isWhole = bytes.toString('base64').replace(/=+$/, '') === content.replace(/[\s=]+/g, '');
+  if (isWhole) return bytes;
+  throw new SandboxError('INPUT_INVALID', 'The content is no base64.', {
+    hint: 'Give it with encoding "utf8", or encode it.',
+  });
+}
+
+function given({ signal, onOutput }: ToolCallOptions): Pick<ToolCallOptions, 'signal' | 'onOutput'> {
+  return { ...(signal === undefined ? {} : { signal }), ...(onOutput === undefined ? {} : { onOutput }) };
+}
+
+function keptOf({ id, expiresAt }: LiveSandbox): Kept {
+  return { id, expiresAt };
 }

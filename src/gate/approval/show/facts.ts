@@ -12,11 +12,12 @@ export interface Fact {
 
 /** What is asked, of whom, how risky that is and how long there is to answer. */
 export function factsOf(question: Question): Fact[] {
-  const { operation, runtime, sandboxId, code, unknownContent, risk, id } = question;
+  const { operation, runtime, sandboxId, code, unknownContent, risk, id, askedBy } = question;
   const language = code?.language ?? null;
   const rule = risk.rule === undefined ? '' : ` (rule ${risk.rule})`;
   return [
     { label: 'Operation', text: language === null ? operation : `${operation}, ${language}` },
+    ...(askedBy === undefined ? [] : [{ label: 'Asked by', text: askedBy }]),
     { label: 'Runtime', text: runtime },
     { label: 'Sandbox', text: sandboxId ?? 'one of its own, gone afterwards' },
     ...(unknownContent === undefined ? [] : [{ label: NOT_SHOWN, text: unknownContent }]),

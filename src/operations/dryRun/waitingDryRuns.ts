@@ -1,21 +1,18 @@
 import { SandboxError } from '../../errors.ts';
-import type { DryRun } from '../../operations/dryRun/dryRun.ts';
-import { effectsToJson } from '../../operations/dryRun/effects.ts';
-import { effectsText } from '../../operations/dryRun/effectsText.ts';
-import type { LiveSandbox } from '../../operations/liveSandbox.ts';
-import type { DryRunJson } from './protocol.ts';
+import type { LiveSandbox } from '../liveSandbox.ts';
+import type { DryRun } from './dryRun.ts';
 
 /** Each holds what it would write: of a sandbox only the last ones are kept. */
 const KEPT = 10;
 
 /** The dry runs that wait for somebody to decide about them. */
-export class DryRuns {
+export class WaitingDryRuns {
   readonly #waiting = new Map<string, Map<string, DryRun>>();
   readonly #committing = new Set<DryRun>();
 
-  async add(sandbox: LiveSandbox, dryRun: DryRun): Promise<DryRunJson> {
-    const { id, hash, effects } = dryRun;
-    const waiting = this.#of(sandbox).set(id, dryRun);
+  /** The oldest of its sandbox is forgotten where there are too many. */
+  async add(sandbox: LiveSandbox, dryRun: DryRun): Promise<void> {
+    const waiting = this.#of(sandbox).set(dryRun.id, dryRun);
     for (const [oldest, forgotten] of waiting) {
       if (waiting.size <= KEPT) break;
       // Somebody is asked about it just now, and may say no at first.
@@ -23,11 +20,14 @@ export class DryRuns {
       waiting.delete(oldest);
       await forgotten.discard();
     }
-    return { id, effects_sha256: hash, effects: effectsToJson(effects), text: effectsText(effects) };
   }
 
-  /** Throws what its `commit` throws; one that was committed is known no more. */
-  async commit(sandbox: string, id: string): Promise<DryRunJson['effects_sha256']> {
+  has(sandbox: string, id: string): boolean {
+    return this.#waiting.get(sandbox)?.has(id) === true;
+  }
+
+  /** Resolves to its hash. Throws what its `commit` throws; one that was committed is known no more. */
+  async commit(sandbox: string, id: string): Promise<string> {
     const dryRun = this.#find(sandbox, id);
     this.#committing.add(dryRun);
     try {

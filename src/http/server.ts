@@ -1,0 +1,147 @@
+/** The server: what it is made of, and how it ends. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Hono } from 'hono';
+import type { LoadOptions } from '../config/index.ts';
+import { Usage } from '../keys/quotas.ts';
+import { Approvals } from '../operations/approvals.ts';
+import { AuditTrail } from '../operations/auditTrail.ts';
+import { createContext } from '../operations/context.ts';
+import { SandboxManager } from '../operations/sandboxManager.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { listen } from '../web/listen.ts';
+import { Admission } from './admission.ts';
+import { buildApp } from './app.ts';
+import { Executions } from './executions.ts';
+import type { Authenticate } from './keys.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import type { Logger } from './logging.ts';
+import { Metrics } from './metrics.ts';
+import type { Asking, Life, Parts } from './parts.ts';
+import { Sandboxes } from './sandboxes.ts';
+import { inSpan, type Telemetry } from './telemetry.ts';
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly allowRemote?: boolean;
+  readonly authenticate: Authenticate;
+  readonly log: Logger;
+  readonly telemetry: Telemetry;
+  /** Where settings are read from. */
+  readonly surroundings?: LoadOptions;
+  readonly runtime?: string | Runtime;
+  readonly limits?: Partial<Limits>;
+  readonly allowedHosts?: readonly string[];
+  /** What else is answered, such as pages for people. */
+  readonly mount?: (parts: Parts) => Hono;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  readonly parts: Parts;
+  /**
+   * Begins nothing new, waits for what runs as long as it may, cancels what is left, and ends all sandboxes. Safe to call
+   * twice.
+   */
+  close(options: { readonly drainSec: number }): Promise<void>;
+}
+
+/** How long answers that are being given may take when all is over. */
+const LAST_ANSWERS_SEC = 2;
+
+/** Listens. Throws `CONFIG_INVALID`, `POLICY_DENIED` or `INPUT_INVALID` where it cannot. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { authenticate, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
+  const limits = { ...defaultLimits(), ...options.limits };
+  const asking = new AsyncLocalStorage<Asking>();
+  const context = await createContext({
+    ...surroundings,
+    ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
+    surface: 'http',
+    trustEarlierTrial: true,
+    askedBy: () => asking.getStore()?.caller,
+    executionId: () => asking.getStore()?.executionId,
+  });
+  const usage = new Usage();
+  const metrics = new Metrics();
+  const manager = new SandboxManager();
+  const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
+  const executions = new Executions({
+    admission,
+    within: (who, run) => asking.run(who, () => inSpan(telemetry, 'execution', 'internal', run)),
+    onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
+      metrics.executed(summary);
+      void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
+      if (error !== undefined) log.warn({ execution: id, key: owner }, 'execution failed');
+    },
+  });
+  const sandboxes = new Sandboxes(manager, context);
+  const approvals = once(() =>
+    Approvals.open({ ...surroundings, surface: 'http' }, (warning) => log.warn({ warning }, 'approvals')),
+  );
+  const trail = once(() => AuditTrail.open(surroundings));
+  // Looked at whenever somebody asks how many wait; a user without a home has none.
+  const room = await approvals().catch(() => undefined);
+  const ending = new AbortController();
+  const life: Life = { isDraining: false, ending: ending.signal };
+  const parts: Parts = {
+    ...{ authenticate, usage, context, surroundings, asking, manager, sandboxes, executions },
+    ...{ approvals, trail },
+    ...{ metrics, telemetry, limits, life },
+  };
+  metrics.watch({
+    running: () => admission.running,
+    queued: () => admission.waiting,
+    sandboxes: () => sandboxes.count,
+    questions: () => room?.waiting().length ?? 0,
+  });
+  const mount = options.mount?.(parts);
+  const app = buildApp({ parts, log, guards: { allowedHosts }, mount });
+  const listening = await listen(app.fetch as Parameters<typeof listen>[0], {
+    ...{ host: options.host, port: options.port, allowRemote: options.allowRemote ?? false },
+    onUnexpected: (error) => log.error({ error: String(error) }, 'unexpected'),
+  });
+  const end = async (drainSec: number): Promise<void> => {
+    life.isDraining = true;
+    await settled(executions, drainSec);
+    executions.cancelAll();
+    await Promise.all(executions.active.map((execution) => execution.settled));
+    ending.abort();
+    await manager.close();
+    await listening.close({ graceSec: LAST_ANSWERS_SEC });
+    await telemetry.close();
+  };
+  let ended: Promise<void> | undefined;
+  return {
+    ...{ url: listening.url, port: listening.port, parts },
+    close({ drainSec }) {
+      ended ??= end(drainSec);
+      return ended;
+    },
+  };
+}
+
+/** Makes it once; what could not be made is tried again the next time. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    made.catch(() => {
+      made = undefined;
+    });
+    return made;
+  };
+}
+
+/** Waits for what runs, as long as it may; background processes end with their sandboxes. */
+async function settled(executions: Executions, drainSec: number): Promise<void> {
+  const running = executions.active.filter(({ isBeside }) => !isBeside);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, drainSec * 1000);
+  });
+  await Promise.race([Promise.all(running.map((execution) => execution.settled)), late]);
+  clearTimeout(timer);
+}
