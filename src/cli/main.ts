@@ -76,6 +76,9 @@ Examples:
   if (argv[2] === 'approvals' || argv[2] === 'help')
     (await import('./approvals/commands.ts')).addApprovalsCommands(approvals);
 
+  const keys = program.command('keys').description('keys for those who may ask a server of yours');
+  if (argv[2] === 'keys' || argv[2] === 'help') (await import('./keys/commands.ts')).addKeysCommands(keys);
+
   program
     .command('doctor')
     .description('say what works on this machine, what it holds, and how to get the rest')
@@ -164,6 +167,7 @@ Examples:
     .option('--insecure-no-authentication', 'ask nobody for a key: whoever reaches it can run programs')
     .option('--max-executions <n>', 'how many run at a time (default: twice the number of cores)')
     .option('--max-queue <n>', 'how many wait besides (default: 256)')
+    .option('--max-body-mb <n>', 'the largest request of JSON (default: 32)')
     .option('--drain-sec <seconds>', 'how long what runs may take to end when the server ends', '30')
     .option('--json-logs', 'log one JSON object on each line')
     .option(...CONFIG)

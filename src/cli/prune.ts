@@ -1,22 +1,14 @@
 import { loadSettings } from '../config/index.ts';
-import { runtimeOptions } from '../operations/context.ts';
-import { loadRuntime, RUNTIME_NAMES } from '../runtimes/registry.ts';
+import { sweepRuntimes } from '../operations/sweep.ts';
 import { folder } from './sandbox/here.ts';
 import { sweepFolder } from './sandboxHost/addresses.ts';
 import { isHostFolder } from './sandboxHost/folder.ts';
 
 /** Removes what crashed processes of ours left behind; resolves to the exit status. */
 export async function prune(flags: { readonly json?: boolean }): Promise<number> {
-  const options = runtimeOptions(await loadSettings());
-  const removed: Record<string, number> = {};
-  const failures: unknown[] = [];
-  for (const name of RUNTIME_NAMES) {
-    try {
-      removed[name] = (await (await loadRuntime(name, options)).sweep?.()) ?? 0;
-    } catch (error) {
-      failures.push(error);
-    }
-  }
+  const swept = await sweepRuntimes(await loadSettings());
+  const removed: Record<string, number> = { ...swept.removed };
+  const failures = [...swept.failures];
   try {
     // Of a background process that was killed, its socket and its log.
     removed['background'] = isHostFolder(folder()) ? await sweepFolder(folder()) : 0;

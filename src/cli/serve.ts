@@ -1,10 +1,15 @@
 /** `glovebox serve`: the operations over HTTP. */
+import { loadSettings } from '../config/index.ts';
 import { SandboxError } from '../errors.ts';
+import { accessFor } from '../http/access.ts';
+import type { Limits } from '../http/limits.ts';
 import { openLog } from '../http/logging.ts';
-import { passingKeys } from '../http/passingKeys.ts';
 import { startServer } from '../http/server.ts';
+import { removeStateFile, writeStateFile } from '../http/stateFile.ts';
 import { openTelemetry } from '../http/telemetry.ts';
-import { forTerminal } from './terminal.ts';
+import { Keyring, keysFolder } from '../keys/keyring.ts';
+import { sweepRuntimes } from '../operations/sweep.ts';
+import { linesForTerminal } from './terminal.ts';
 
 export interface ServeFlags {
   readonly host: string;
@@ -15,61 +20,77 @@ export interface ServeFlags {
   readonly allowedHost?: readonly string[];
   readonly maxExecutions?: string;
   readonly maxQueue?: string;
+  readonly maxBodyMb?: string;
   readonly drainSec: string;
   readonly jsonLogs?: boolean;
 }
 
-/** Serves until a signal comes; resolves to the exit status. */
+/** Serves until a signal comes; resolves to the exit status. `env` is what traces are configured with. */
 export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<number> {
-  const port = numberOf('--port', flags.port, 0, 65_535);
-  const drainSec = numberOf('--drain-sec', flags.drainSec, 0, 3600);
+  const port = whole('--port', flags.port, 0, 65_535);
+  const drainSec = whole('--drain-sec', flags.drainSec, 0, 3600);
+  const limits = limitsFrom(flags);
+  const surroundings = flags.config === undefined ? {} : { configFile: flags.config };
   const log = openLog({
     isJson: flags.jsonLogs === true,
-    write: (line) => void process.stderr.write(`${flags.jsonLogs ? line : forTerminal(line)}\n`),
+    write: (line) => void process.stderr.write(`${flags.jsonLogs ? line : linesForTerminal(line)}\n`),
   });
-  const stop = untilStopped();
-  const keys = passingKeys();
+  const keyring = new Keyring({
+    folder: keysFolder(),
+    onWarning: (warning) => log.error({ warning }, 'keys'),
+  });
+  const access = accessFor(flags.host, keyring, flags.insecureNoAuthentication === true);
+  const stopped = untilStopped();
+  const { removed, failures } = await sweepRuntimes(await loadSettings(surroundings));
+  log.info({ removed, failures: failures.map(String) }, 'swept');
   const server = await startServer({
-    ...{ host: flags.host, port, authenticate: keys.authenticate, log, telemetry: await openTelemetry(env) },
-    surroundings: flags.config === undefined ? {} : { configFile: flags.config },
+    ...{ host: flags.host, port, log, limits, surroundings, telemetry: await openTelemetry(env) },
+    ...{ authenticate: access.authenticate, allowRemote: access.allowRemote },
     ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
     allowedHosts: flags.allowedHost ?? [],
-    limits: {
-      ...(flags.maxExecutions === undefined
-        ? {}
-        : { maxExecutions: numberOf('--max-executions', flags.maxExecutions, 1, 100_000) }),
-      ...(flags.maxQueue === undefined
-        ? {}
-        : { maxQueue: numberOf('--max-queue', flags.maxQueue, 0, 1_000_000) }),
-    },
   });
-  process.stderr.write(
-    `No key is stored, so these hold until the server ends:\n  to run code: ${keys.execute}\n  to approve, and to read the record: ${keys.operate}\n`,
-  );
-  process.stdout.write(`${server.url}\n`);
-  log.info({ url: server.url }, 'listening');
-  await stop;
-  log.info({ drain_sec: drainSec }, 'ending');
-  await server.close({ drainSec });
-  log.info('ended');
+  writeStateFile({ url: server.url, pid: process.pid }, {});
+  try {
+    process.stderr.write(access.notes.map((note) => `${note}\n`).join(''));
+    process.stdout.write(`${server.url}\n`);
+    log.info({ url: server.url }, 'listening');
+    const signal = await stopped;
+    log.info({ signal, drain_sec: drainSec }, 'ending');
+    await server.close({ drainSec });
+    log.info('ended');
+  } finally {
+    removeStateFile({});
+  }
   return 0;
 }
 
-/** Resolves at the first signal; the second one ends the process at once. */
-function untilStopped(): Promise<void> {
+/** Resolves at the first signal to its name; the second one ends the process at once. */
+function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isAsked = false;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (isAsked) process.exit(1);
+        if (isAsked) process.exit(128 + SIGNAL_NUMBERS[signal]);
         isAsked = true;
-        resolve();
+        resolve(signal);
       });
     }
   });
 }
 
-function numberOf(flag: string, text: string, least: number, most: number): number {
+const SIGNAL_NUMBERS = { SIGTERM: 15, SIGINT: 2 } as const;
+
+function limitsFrom({ maxExecutions, maxQueue, maxBodyMb }: ServeFlags): Partial<Limits> {
+  return {
+    ...(maxExecutions === undefined
+      ? {}
+      : { maxExecutions: whole('--max-executions', maxExecutions, 1, 100_000) }),
+    ...(maxQueue === undefined ? {} : { maxQueue: whole('--max-queue', maxQueue, 0, 1_000_000) }),
+    ...(maxBodyMb === undefined ? {} : { bodyBytes: whole('--max-body-mb', maxBodyMb, 1, 256) * 1024 ** 2 }),
+  };
+}
+
+function whole(flag: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;
   throw new SandboxError('INPUT_INVALID', `${flag} must be a whole number from ${least} to ${most}.`, {

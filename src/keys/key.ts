@@ -6,7 +6,8 @@ import { SandboxError } from '../errors.ts';
 export const SCOPES = ['execute', 'approve', 'audit', 'metrics'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-const whole = z.number().int().positive();
+const NO_NUMBER = 'must be a whole number above 0';
+const whole = z.number({ error: NO_NUMBER }).int(NO_NUMBER).positive(NO_NUMBER);
 
 const quotas = z.strictObject({
   /** That live at once. */
@@ -22,6 +23,7 @@ export type Quotas = Readonly<z.infer<typeof quotas>>;
 
 const MAX_NAME = 100;
 const TEN_YEARS_SEC = 10 * 366 * 24 * 3600;
+const NO_EXPIRY = 'must be above 0 and at most ten years';
 
 const name = z
   .string()
@@ -37,7 +39,7 @@ const newKey = z.strictObject({
   name,
   scopes,
   quotas: quotas.default({}),
-  expiresInSec: z.number().positive().max(TEN_YEARS_SEC).optional(),
+  expiresInSec: z.number({ error: NO_EXPIRY }).positive(NO_EXPIRY).max(TEN_YEARS_SEC, NO_EXPIRY).optional(),
 });
 
 /** What a key is made from. */

@@ -1,4 +1,5 @@
 /** Errors as every HTTP surface answers them. */
+import type { ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { isSandboxError, SandboxError } from '../errors.ts';
 import { type ErrorStatus, statusOf } from './statusOf.ts';
@@ -28,7 +29,12 @@ export function errorResponse(
   });
 }
 
-/** The answer to a request that no route is for. */
+/** For `app.onError`. What is thrown because the client has gone away is no bug, and nobody is told of it. */
+export function errorHandler(onUnexpected: (error: unknown) => void): ErrorHandler {
+  return (error, { req }) => errorResponse(error, req.raw.signal.aborted ? {} : { onUnexpected });
+}
+
+/** The answer to a request that no route is for: for `app.notFound`. */
 export function noSuchRoute(): Response {
   const error = new SandboxError('INPUT_INVALID', 'There is nothing at this path for this method.', {
     hint: 'See which paths there are: GET /openapi.json',

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { validator } from 'hono/validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SandboxError } from '../errors.ts';
-import { errorResponse, noSuchRoute } from './errors.ts';
+import { errorHandler, noSuchRoute } from './errors.ts';
 import { guards, jsonOnly, limitBody } from './guard.ts';
 import { type Listening, listen } from './listen.ts';
 
@@ -15,6 +15,7 @@ interface Answer {
 }
 
 const unexpected: unknown[] = [];
+let wasRead = (): void => {};
 let server: Listening;
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
   app.use(
     ...guards({ allowedHosts: ['box.example.org', 'Lab:81'], allowedOrigins: ['https://tool.example'] }),
   );
-  app.onError((error) => errorResponse(error, { onUnexpected }));
+  app.onError(errorHandler(onUnexpected));
   app.notFound(noSuchRoute);
   app.use(jsonOnly((path) => (path === '/bytes' ? 'application/octet-stream' : undefined)));
   app.use(limitBody(20));
@@ -33,6 +34,13 @@ beforeAll(async () => {
     validator('json', (value) => value),
     (context) => context.json(context.req.valid('json')),
   );
+  app.post('/read', async (context) => {
+    try {
+      return context.text(await context.req.text());
+    } finally {
+      wasRead();
+    }
+  });
   app.post('/bytes', async (context) => context.json({ size: (await context.req.arrayBuffer()).byteLength }));
   app.get('/own', (context) => {
     context.header('content-security-policy', "default-src 'self'");
@@ -271,6 +279,22 @@ describe('an answer', () => {
         },
       },
     });
+    expect(unexpected).toEqual([new Error('password=hunter2 in /root/secret.ts')]);
+  });
+
+  it('that nobody waits for any more is no bug', async () => {
+    unexpected.length = 0;
+    const read = new Promise<void>((resolve) => {
+      wasRead = resolve;
+    });
+    const headers = { 'content-type': 'application/json', 'content-length': '9' };
+    const sent = request(`${server.url}/read`, { method: 'POST', headers, agent: false }).on(
+      'error',
+      () => {},
+    );
+    sent.write('1234', () => sent.destroy());
+    await read;
+    await expect(ask('/bug')).resolves.toMatchObject({ status: 500 });
     expect(unexpected).toEqual([new Error('password=hunter2 in /root/secret.ts')]);
   });
 

@@ -70,6 +70,7 @@ export async function listen(fetch: Fetch, options: ListenOptions): Promise<List
   const connections = new Connections(server, limits.maxConnections);
   server.on(
     'request',
+    // It puts its own `Request` in the place of the global one: limits on bodies of unknown length need that.
     getRequestListener(fetch as (request: Request, env: unknown) => ReturnType<Fetch>, {
       errorHandler: (error) => unreadable(error, onUnexpected),
     }),

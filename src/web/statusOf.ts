@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
 
-const STATUS: Readonly<Partial<Record<ErrorCode | 'APPROVAL_PENDING', ErrorStatus>>> = {
+const STATUS: Readonly<Partial<Record<ErrorCode, ErrorStatus>>> = {
   INPUT_INVALID: 400,
   CONFIG_INVALID: 400,
   PATH_OUTSIDE_WORKSPACE: 400,

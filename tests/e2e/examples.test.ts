@@ -53,6 +53,19 @@ describe('the examples', () => {
   });
 });
 
+describe('the example approval-webhook.mjs', () => {
+  it('runs what the webhook approves, and nothing else', async () => {
+    expect(await run('approval-webhook.mjs')).toBe("print(6 * 7): exited, 42\nopen('a.txt', 'w'): denied\n");
+  });
+});
+
+describeWith(['matplotlib'], 'the example data-analysis.mjs', () => {
+  it('keeps variables between its steps, and brings a chart back', async () => {
+    expect(await run('data-analysis.mjs')).toBe("columns: ['month', 'sales']\ntotal: 630\nchart.png: PNG\n");
+    expect(readFileSync(join(glovebox.folder, 'chart.png')).subarray(1, 4).toString()).toBe('PNG');
+  });
+});
+
 describeWith(['bubblewrap'], 'the example many-programs.mjs', () => {
   it('gets an ordinary result for each hostile program', async () => {
     const lines = (await run('many-programs.mjs')).trimEnd().split('\n');
