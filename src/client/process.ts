@@ -8,6 +8,7 @@ import type { ProcessHandle } from '../operations/sandboxService.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import { resultSchema } from '../result/resultFromJson.ts';
 import { lineMatcher, type OutputLine } from '../sandbox/lines.ts';
+import { checkPort } from '../sandbox/ports.ts';
 import { deadline } from './deadline.ts';
 import { type Followed, followOn, type Listeners } from './execution.ts';
 import { followPages, linesOf, pageOf } from './pages.ts';
@@ -96,13 +97,14 @@ export function remoteProcess(
     },
     async waitForPort(port, options = {}) {
       checkOptions('wait', options);
+      checkPort(port);
       const { timeout = WAIT_SEC } = options;
       const end = performance.now() + timeout * 1000;
       for (;;) {
         const left = (end - performance.now()) / 1000;
-        const json = { port, timeout: Math.max(0.001, Math.min(left, SLICE_SEC)) };
+        const query = { timeout: Math.max(0.001, Math.min(left, SLICE_SEC)) };
         try {
-          await place.tell({ method: 'POST', path: `${path}/wait-for-port`, json, retry: true });
+          await place.tell({ method: 'POST', path: `${path}/ports/${port}/wait`, query, retry: true });
           return;
         } catch (error) {
           const isSliceOver =
