@@ -101,8 +101,8 @@ async function* messagesOf(
       yield* messages.splice(0);
     }
   } finally {
-    // It may have been cut, which was told.
-    await reader.cancel().catch(() => {});
+    // Not waited for: it would wait for what is being read. A cut was told already.
+    reader.cancel().catch(() => {});
   }
 }
 
@@ -117,7 +117,8 @@ async function readWithin(
     if (limit.signal.aborted) give();
     limit.signal.addEventListener('abort', give, { once: true });
   });
-  return Promise.race([reader.read(), silent]);
+  // Awaited here: the time ends with this function.
+  return await Promise.race([reader.read(), silent]);
 }
 
 class Silence extends Error {}

@@ -33,7 +33,12 @@ export function makeSurroundings(): Surroundings {
   return {
     folder,
     configFile,
-    env: { ...process.env, HOME: folder, XDG_STATE_HOME: join(folder, 'state'), XDG_CACHE_HOME: join(folder, 'cache') },
+    env: {
+      ...process.env,
+      HOME: folder,
+      XDG_STATE_HOME: join(folder, 'state'),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+    },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
