@@ -16,9 +16,11 @@ export interface EventsQuestion {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
+  /** A server that says nothing for so long has gone. */
+  readonly silenceMs?: number;
 }
 
-/** A server sends something at least every 15 s: one that is silent for longer has gone. */
+/** A server sends something at least every 15 s. */
 const SILENCE_MS = 45_000;
 
 /** A connection that held for so long was none that is refused over and over. */
@@ -31,7 +33,7 @@ const STEADY_MS = 10_000;
  */
 export async function* followEvents(
   transport: Transport,
-  { path, query = {}, signal }: EventsQuestion,
+  { path, query = {}, signal, silenceMs = SILENCE_MS }: EventsQuestion,
 ): AsyncGenerator<ServerEvent, never> {
   let lastId: string | undefined;
   let lostSince: number | undefined;
@@ -45,12 +47,8 @@ export async function* followEvents(
         ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
       };
       const answer = await transport.open({ path, query, headers, signal }, control);
-      for await (const { event = 'message', data, id } of messagesOf(
-        answer,
-        path,
-        transport.closed,
-        signal,
-      )) {
+      const signals = [transport.closed, signal];
+      for await (const { event = 'message', data, id } of messagesOf(answer, path, silenceMs, signals)) {
         // Before it is told: whoever is told may not come back here.
         lastId = id ?? lastId;
         lostSince = undefined;
@@ -77,7 +75,8 @@ export async function* followEvents(
 async function* messagesOf(
   answer: Response,
   path: string,
-  ...signals: readonly (AbortSignal | undefined)[]
+  silenceMs: number,
+  signals: readonly (AbortSignal | undefined)[],
 ): AsyncGenerator<EventSourceMessage> {
   const type = answer.headers.get('content-type') ?? '';
   if (answer.body === null || !/^text\/event-stream\b/i.test(type)) {
@@ -95,7 +94,7 @@ async function* messagesOf(
   const reader = answer.body.getReader();
   try {
     for (;;) {
-      const { done, value } = await readWithin(reader, signals);
+      const { done, value } = await readWithin(reader, silenceMs, signals);
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
       yield* messages.splice(0);
@@ -109,9 +108,10 @@ async function* messagesOf(
 /** Only our own waiting counts as silence: whoever hears the events may take his time. */
 async function readWithin(
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  silenceMs: number,
   signals: readonly (AbortSignal | undefined)[],
 ) {
-  using limit = deadline(SILENCE_MS, ...signals);
+  using limit = deadline(silenceMs, ...signals);
   const silent = new Promise<never>((_, reject) => {
     const give = (): void => reject(new Silence());
     if (limit.signal.aborted) give();

@@ -84,6 +84,11 @@ export class Transport {
       limit.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     await Promise.race([Promise.allSettled(this.#goingOn), late]);
+    this.close();
+  }
+
+  /** Breaks off whatever is asked. */
+  close(): void {
     this.#closed.abort();
   }
 
