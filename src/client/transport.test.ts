@@ -56,6 +56,8 @@ const json =
     response.end(typeof value === 'string' ? value : JSON.stringify(value));
   };
 const fine = json({ ok: true });
+/** By a server that does a POST once, however often it comes. */
+const knowing = json({ ok: true }, 200, { 'idempotency-key': 'any' });
 const cut: Answer = (response) => response.destroy();
 
 const schema = z.object({ ok: z.boolean() });
@@ -89,10 +91,10 @@ describe('a request', () => {
   });
 
   it('is made again after a cut, by the same key where it changes something', async () => {
-    answers = [fine, cut, fine];
+    answers = [fine, cut, knowing];
     await get();
     await get();
-    answers = [cut, cut, fine];
+    answers = [cut, cut, knowing];
     await post();
     const keys = asked.slice(3).map(({ idempotencyKey }) => idempotencyKey);
     expect(asked.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST', 'POST', 'POST']);
@@ -117,13 +119,15 @@ describe('a request', () => {
   it('is not made again where it would do a thing twice', async () => {
     answers = [fine, cut];
     await get();
+    // A server that has not said that it knows it again.
+    expect(await failure(post)).toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
     const body = { type: 'application/octet-stream', content: Buffer.from('x') };
     const put = () => transport.tell({ method: 'PUT', path: 'files', body });
     expect(await failure(put)).toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
     expect(await failure(() => transport.tell({ method: 'DELETE', path: 'files' }))).toMatchObject({
       code: 'RUNTIME_UNAVAILABLE',
     });
-    expect(asked.map(({ method }) => method)).toEqual(['GET', 'PUT', 'DELETE']);
+    expect(asked.map(({ method }) => method)).toEqual(['GET', 'POST', 'PUT', 'DELETE']);
   });
 
   it('is told at once that nobody answers, where nobody ever did', async () => {

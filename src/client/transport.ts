@@ -19,8 +19,8 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether it is asked again after a cut; what only reads is. A POST carries a key then, by which the server knows it
-   * again and does it once.
+   * Whether it is asked again after a cut; what only reads is. A POST carries a key then, by which a server that knows
+   * such keys does it once; with any other it is not asked again once it was sent.
    */
   readonly retry?: boolean;
   /** For how long it is waited for, where that is not as long as for any. */
@@ -34,6 +34,9 @@ export interface TransportOptions {
   readonly requestTimeoutSec: number;
 }
 
+/** By what a server knows a POST again. It is in its answers, too, where it does. */
+const KEY_HEADER = 'idempotency-key';
+
 /** For what was cancelled to say how it ended. */
 const LAST_WORDS_MS = 5000;
 
@@ -45,6 +48,8 @@ export class Transport {
   readonly #closed = new AbortController();
   readonly #goingOn = new Set<Promise<unknown>>();
   #wasReached = false;
+  /** Whether it said that it does a POST once, however often it comes. */
+  #knowsKeys = false;
 
   constructor(server: Server, { reconnectSec, requestTimeoutSec }: TransportOptions) {
     this.#server = server;
@@ -128,7 +133,7 @@ export class Transport {
 
   async #whole<Result>(question: Question, read: (answer: Response) => Promise<Result>): Promise<Result> {
     const { method = 'GET', retry = method === 'GET' } = question;
-    const key = retry && method === 'POST' ? { 'idempotency-key': randomUUID() } : {};
+    const key = retry && method === 'POST' ? { [KEY_HEADER]: randomUUID() } : {};
     const keyed = { ...question, headers: { ...key, ...question.headers } };
     const timeoutMs = question.timeoutSec === undefined ? this.#timeoutMs : question.timeoutSec * 1000;
     const since = performance.now();
@@ -141,6 +146,8 @@ export class Transport {
         const failure = this.#failure(error, question, limit.isLate);
         const leftMs = since + this.reconnectMs - performance.now();
         if (!retry || !this.#wasReached || !isCut(failure) || leftMs <= 0) throw failure;
+        if (method === 'POST' && !this.#knowsKeys && !(failure instanceof Cut && failure.wasUnsent))
+          throw failure;
         limit.stop();
         await pause(attempt, leftMs, limit.signal);
         if (question.signal?.aborted) throw failure;
@@ -172,6 +179,7 @@ export class Transport {
       ...(content === undefined ? {} : { body: content, duplex: 'half' }),
     });
     this.#wasReached = true;
+    if (answer.headers.has(KEY_HEADER)) this.#knowsKeys = true;
     if (!answer.ok) throw await refusalOf(answer);
     return answer;
   }
@@ -191,10 +199,18 @@ export class Transport {
 
 /** A connection that came to nothing, or broke. */
 class Cut extends SandboxError {
+  /** Nobody can have got it. */
+  readonly wasUnsent: boolean;
+
   constructor(host: string, why: string, cause: unknown) {
     const { code, message, hint, details } = unreachable(host, why);
     super(code, message, { hint, details, cause });
+    this.wasUnsent = codeOf(cause) === 'ECONNREFUSED';
   }
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { cause?: { code?: unknown } }).cause?.code;
 }
 
 /** Whether the same may well succeed in a moment. */

@@ -262,11 +262,12 @@ sys.exit(3)
         const forgotten = await sandbox.dryRun({ code });
         await forgotten.discard();
         await forgotten.discard();
-        const wanted = await sandbox.dryRun({ code });
+        const { onOutput, all } = collector();
+        const wanted = await sandbox.dryRun({ code }, { onOutput });
         const late = await sandbox.dryRun({ code });
         await wanted.commit();
         return {
-          ...{ effects: wanted.effects, hash: wanted.hash, result: wanted.result },
+          ...{ effects: wanted.effects, hash: wanted.hash, result: wanted.result, told: all() },
           again: await thrownBy(() => wanted.commit()),
           late: await thrownBy(() => late.commit()),
           discarded: await thrownBy(() => forgotten.commit()),
