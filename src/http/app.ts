@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { SpanStatusCode } from '@opentelemetry/api';
-import type { Hono, MiddlewareHandler } from 'hono';
+import type { Hono, HonoRequest, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { packageVersion } from '../version.ts';
 import { noSuchRoute } from '../web/errors.ts';
@@ -90,6 +90,8 @@ function observed({ metrics, telemetry }: Parts, log: Logger): MiddlewareHandler
       const { status } = context.res;
       const route = routePath(context, -1);
       context.header('x-request-id', requestId);
+      // What was not read of the body is not read either: whoever sends it must not use this connection again.
+      if (status >= 400 && mayBeUnread(context.req)) context.header('connection', 'close');
       metrics.answered(method, route, status);
       span.updateName(`${method} ${route}`);
       span.setAttributes({
@@ -106,6 +108,14 @@ function observed({ metrics, telemetry }: Parts, log: Logger): MiddlewareHandler
       );
     });
   };
+}
+
+/** Up to so many bytes are read even where nobody wants them. */
+const READ_ANYWAY_BYTES = 64 * 1024;
+
+function mayBeUnread(request: HonoRequest): boolean {
+  const length = Number(request.header('content-length') ?? 0);
+  return request.header('transfer-encoding') !== undefined || length > READ_ANYWAY_BYTES;
 }
 
 function stackOf(error: unknown): string {

@@ -116,24 +116,6 @@ export function addProcessRoutes(app: ServerApp, parts: Parts): void {
       return noContent();
     },
   );
-
-  addRoute(
-    app,
-    parts,
-    {
-      ...{ method: 'post', path: `${path}/ports/{port}/wait`, tag, scope },
-      summary: 'Wait until somebody listens on this port inside',
-      params: params.extend({ port: z.coerce.number().int().min(1).max(65_535) }),
-      query: z.strictObject({ timeout: z.coerce.number().positive().max(3600).optional() }),
-      responses: { 204: { description: 'Somebody does.' } },
-    },
-    async ({ params, query, caller }) => {
-      const { timeout } = query;
-      const found = find(sandboxes.get(caller.id, params.id), params.process);
-      await found.waitForPort(params.port, timeout === undefined ? {} : { timeout });
-      return noContent();
-    },
-  );
 }
 
 /** The process once it runs; throws why it does not. It is not started for whoever has gone. */
