@@ -35,17 +35,17 @@ export interface Followed<Result> {
   readonly missed: Readonly<Record<StreamName, number>>;
 }
 
-/** Starts it, once however often it has to be asked, and follows it to its end. */
-export async function runOn<Result>(
+/** Starts it and follows it to its end. */
+export function runOn<Result>(
   transport: Transport,
   { path, json, schema, ...listeners }: Start<Result>,
 ): Promise<Followed<Result>> {
-  const query = { wait: false };
-  const { executionId } = await transport.json(
-    { method: 'POST', path, query, json, retry: true },
-    startedAnswer,
-  );
-  return followOn(transport, executionId, schema, listeners);
+  const run = async (): Promise<Followed<Result>> => {
+    const question = { method: 'POST', path, query: { wait: false }, json, retry: true } as const;
+    const { executionId } = await transport.json(question, startedAnswer);
+    return follow(transport, executionId, schema, listeners);
+  };
+  return transport.track(run());
 }
 
 /** Follows one that was started. Whatever keeps it from coming to its end here ends it there, too. */
@@ -69,8 +69,8 @@ async function follow<Result>(
     // That it cannot be told is told by the events, which do not come either.
     transport.tell({ method: 'DELETE', path, retry: true }).catch(() => {});
   };
-  if (signal?.aborted) cancel();
   const signals = [signal, transport.ending];
+  if (signals.some((one) => one?.aborted)) cancel();
   for (const one of signals) one?.addEventListener('abort', cancel, { once: true });
   const missed = { stdout: 0, stderr: 0 };
   const texts = { stdout: decodeStream(), stderr: decodeStream() };

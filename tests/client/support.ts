@@ -54,6 +54,8 @@ export function startTestServer({ folder, configFile, env }: Surroundings, port 
   return openTelemetry({}).then((telemetry) =>
     startServer({
       ...{ host: '127.0.0.1', port, telemetry },
+      // What stands in front of it has a port of its own.
+      allowedHosts: ['127.0.0.1'],
       authenticate: (secret) => CALLERS.find(([own]) => own === secret)?.[1],
       log: openLog({ isJson: true, write: () => {} }),
       surroundings: { cwd: folder, configFile, env },
