@@ -181,6 +181,26 @@ describeWith(['bubblewrap'], 'a server that keys share', () => {
     expect((await (await one.get(id)).output(meta.executionId)).text).toBe('secret\n');
   });
 
+  it('tells the holder of a handle that somebody else has ended the sandbox', async () => {
+    await using one = connect(server.url, { apiKey: KEYS.one });
+    await using same = connect(server.url, { apiKey: KEYS.one });
+    const handle = await one.get(await one.createSandbox());
+    await same.destroySandbox(handle.id);
+    const { whenEnded } = handle;
+    const before = handle.ended;
+    expect(await thrownBy(() => handle.execute('1'))).toEqual({
+      ...{ name: 'SandboxError', code: 'SANDBOX_CLOSED', reason: 'closed' },
+    });
+    expect([before, handle.ended, await whenEnded]).toEqual([
+      undefined,
+      ...Array.from({ length: 2 }, () => ({
+        reason: 'closed',
+        at: expect.any(String),
+        message: 'It was closed.',
+      })),
+    ]);
+  });
+
   it('serves no key that it does not know, and no error tells one', async () => {
     const apiKey = 'gbx_a-key-of-nobody';
     await using nobody = connect(server.url, { apiKey });
