@@ -1,5 +1,6 @@
 /** Server-sent events, heard from the first to the last though the connection may be cut in between. */
 import type { ReadableStreamDefaultReader } from 'node:stream/web';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { SandboxError } from '../errors.ts';
 import { jsonOrUndefined, MAX_ANSWER_BYTES, malformed } from './answer.ts';
@@ -16,6 +17,8 @@ export interface EventsQuestion {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
+  /** The types behind which nothing comes. */
+  readonly last?: readonly string[];
   /** A server that says nothing for so long has gone. */
   readonly silenceMs?: number;
 }
@@ -33,7 +36,7 @@ const STEADY_MS = 10_000;
  */
 export async function* followEvents(
   transport: Transport,
-  { path, query = {}, signal, silenceMs = SILENCE_MS }: EventsQuestion,
+  { path, query = {}, signal, last = [], silenceMs = SILENCE_MS }: EventsQuestion,
 ): AsyncGenerator<ServerEvent, never> {
   let lastId: string | undefined;
   let lostSince: number | undefined;
@@ -48,11 +51,13 @@ export async function* followEvents(
       };
       const answer = await transport.open({ path, query, headers, signal }, control);
       const signals = [transport.closed, signal];
-      for await (const { event = 'message', data, id } of messagesOf(answer, path, silenceMs, signals)) {
+      const messages = messagesOf(answer, path, silenceMs, signals);
+      for await (const { event = 'message', data, id } of messages) {
         // Before it is told: whoever is told may not come back here.
         lastId = id ?? lastId;
         lostSince = undefined;
         attempt = 0;
+        if (last.includes(event)) await endOf(messages);
         yield { type: event, data: jsonOrUndefined(data) };
       }
     } catch (error) {
@@ -70,6 +75,17 @@ export async function* followEvents(
     await pause(attempt, leftMs, limit.signal);
   }
 }
+
+/** An answer that was read to its end leaves its connection for others; this one has told all, and gets a moment for that. */
+async function endOf(messages: AsyncGenerator<unknown>): Promise<void> {
+  const over = new AbortController();
+  const moment = delay(LAST_MOMENT_MS, undefined, { signal: over.signal });
+  // However it ends: what was asked for is there.
+  await Promise.race([messages.next().catch(() => {}), moment.catch(() => {})]);
+  over.abort();
+}
+
+const LAST_MOMENT_MS = 500;
 
 /** The messages of one answer, to its end; throws where it breaks off or falls silent. */
 async function* messagesOf(

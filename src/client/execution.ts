@@ -129,6 +129,8 @@ export type ExecutionEvent<Result> =
   | { readonly type: 'rich'; readonly result: RichResult }
   | { readonly type: 'result'; readonly result: Result };
 
+const LAST = ['result', 'error'];
+
 /**
  * What an execution writes, each byte once and in its order, and at the end its result. Throws what it failed with.
  */
@@ -143,7 +145,7 @@ export async function* executionEvents<Result>(
   const what = `GET /v1/${path}`;
   const query = withOutput ? {} : { output: 'false' };
   const told = { stdout: 0, stderr: 0 };
-  for await (const { type, data } of followEvents(transport, { path, query, signal })) {
+  for await (const { type, data } of followEvents(transport, { path, query, signal, last: LAST })) {
     switch (type) {
       case 'output': {
         if (!withOutput) break;
