@@ -35,11 +35,15 @@ beforeEach(async () => {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  transport = new Transport(serverOf(`http://127.0.0.1:${port}`, 'key', false), {
-    ...{ reconnectSec: 2, requestTimeoutSec: 5 },
-  });
+  transport = transportFor(30);
 });
+
+function transportFor(reconnectSec: number): Transport {
+  const { port } = server.address() as AddressInfo;
+  return new Transport(serverOf(`http://127.0.0.1:${port}`, 'key', false), {
+    ...{ reconnectSec, requestTimeoutSec: 30 },
+  });
+}
 
 afterEach(async () => {
   transport.close();
@@ -62,11 +66,11 @@ const LENGTH = Buffer.byteLength(STREAM.join(''));
 
 describe('events', () => {
   it('come all, and once, wherever a connection is cut', async () => {
-    const everywhere = Array.from({ length: LENGTH }, (_, at) => at);
+    const everywhere = Array.from({ length: Math.floor(LENGTH / 3) }, (_, index) => 3 * index);
     for (const at of everywhere) cuts.set(`x/${at}`, [at, LENGTH]);
     const heard = await Promise.all(everywhere.map((at) => hear(`x/${at}`)));
     expect(heard).toEqual(everywhere.map(() => ALL));
-    expect(asked.length).toBe(2 * LENGTH);
+    expect(asked.length).toBe(2 * everywhere.length);
   });
 
   it('come all, and once, though it is cut over and over', async () => {
@@ -83,10 +87,11 @@ describe('events', () => {
   });
 
   it('are given up when the server comes back no more', async () => {
+    transport = transportFor(0.5);
     cuts.set('x', [200, 0]);
     await expect(hear('x')).rejects.toMatchObject({
       code: 'RUNTIME_UNAVAILABLE',
-      message: expect.stringContaining('did not come back within 2 s'),
+      message: expect.stringContaining('did not come back within 0.5 s'),
     });
   });
 });

@@ -59,7 +59,10 @@ async function run(onOutput?: (text: string) => void) {
 const DELETED = 'DELETE /v1/executions/e1';
 
 it('tells each byte once, though a server says all of it again after a cut', async () => {
-  streams = [output(0, 'abc'), output(0, 'abcde') + output(5, 'f') + output(0, 'E', 'stderr') + result];
+  streams = [
+    output(0, 'abc'),
+    output(0, 'ab') + output(2, 'cde') + output(5, 'f') + output(0, 'E', 'stderr') + result,
+  ];
   expect(await run()).toEqual({
     ...{ result: 'done', missed: { stdout: 0, stderr: 0 } },
     told: ['stdout:abc', 'stdout:de', 'stdout:f', 'stderr:E'],

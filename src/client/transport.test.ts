@@ -141,7 +141,7 @@ describe('a request', () => {
   });
 
   it('waits for a server that was there for as long as it shall', async () => {
-    transport = transportTo(address(), { reconnectSec: 0.3 });
+    transport = transportTo(address(), { reconnectSec: 1 });
     answers = [fine, cut];
     await get();
     expect(await failure(get)).toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });

@@ -15,7 +15,7 @@ import { type LifeOptions, type Live, type LiveSandbox, openLive } from './liveS
 import type { ExecOptions, LiveRunOptions, PolicyOptions } from './options.ts';
 import type { SandboxInfo, SandboxService, ServiceSandboxOptions } from './sandboxService.ts';
 
-export type { SandboxInfo, SandboxLimits } from './sandboxService.ts';
+export type { SandboxInfo } from './sandboxService.ts';
 
 export interface ManagedSandboxOptions
   extends ServiceSandboxOptions,
