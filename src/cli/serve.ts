@@ -45,7 +45,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   log.info({ removed, failures: failures.map(String) }, 'swept');
   const server = await startServer({
     ...{ host: flags.host, port, log, limits, surroundings, telemetry: await openTelemetry(env) },
-    ...{ authenticate: access.authenticate, allowRemote: access.allowRemote },
+    ...{ keys: access.keys, allowRemote: access.allowRemote },
     ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
     allowedHosts: flags.allowedHost ?? [],
   });

@@ -1,12 +1,13 @@
 /** Who is let in, by what an operator has set up. */
 import { SandboxError } from '../errors.ts';
+import { isLive } from '../keys/key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { isLoopback } from '../web/loopback.ts';
-import type { Authenticate } from './keys.ts';
+import type { Caller, Keys } from './keys.ts';
 import { anybody, passingKeys } from './passingKeys.ts';
 
 export interface Access {
-  readonly authenticate: Authenticate;
+  readonly keys: Keys;
   /** Whether others than this machine may be listened to. */
   readonly allowRemote: boolean;
   /** What a person has to know at every start. */
@@ -19,24 +20,30 @@ export interface Access {
  */
 export function accessFor(
   host: string,
-  keyring: Pick<Keyring, 'authenticate' | 'hasLiveKeys'>,
+  keyring: Pick<Keyring, 'authenticate' | 'hasLiveKeys' | 'list'>,
   isInsecure: boolean,
 ): Access {
-  if (isInsecure) return { authenticate: anybody(), allowRemote: true, notes: insecure(host) };
-  if (keyring.hasLiveKeys()) {
-    const authenticate: Authenticate = (secret) =>
-      secret === undefined ? undefined : keyring.authenticate(secret);
-    return { authenticate, allowRemote: true, notes: [] };
-  }
+  if (isInsecure) return { keys: anybody(), allowRemote: true, notes: insecure(host) };
+  if (keyring.hasLiveKeys()) return { keys: storedKeys(keyring), allowRemote: true, notes: [] };
   if (!isLoopback(host)) throw beyond(host);
-  const { authenticate, execute, operate } = passingKeys();
+  const keys = passingKeys();
   return {
-    ...{ authenticate, allowRemote: false },
+    ...{ keys, allowRemote: false },
     notes: [
       'No key is stored (glovebox keys create), so these hold until the server ends:',
-      `  to run code: ${execute}`,
-      `  to approve, and to read the record: ${operate}`,
+      `  to run code: ${keys.execute}`,
+      `  to approve, and to read the record: ${keys.operate}`,
     ],
+  };
+}
+
+function storedKeys(keyring: Pick<Keyring, 'authenticate' | 'list'>): Keys {
+  return {
+    authenticate: (secret) => (secret === undefined ? undefined : keyring.authenticate(secret)),
+    find(id): Caller | undefined {
+      const found = keyring.list().find((key) => key.id === id);
+      return found !== undefined && isLive(found, Date.now()) ? found : undefined;
+    },
   };
 }
 

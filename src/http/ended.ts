@@ -8,11 +8,11 @@ import { resultToJson } from '../result/resultJson.ts';
 import type { Ended, Summary } from './executions.ts';
 
 export function endedWith(result: ExecutionResult): Ended {
-  return { json: JSON.stringify(resultToJson(result)), summary: summaryOf(result) };
+  return { json: JSON.stringify(resultToJson(result)), result, summary: summaryOf(result) };
 }
 
 export function cellEndedWith(result: ContextExecution): Ended {
-  return { json: JSON.stringify(contextExecutionToJson(result)), summary: summaryOf(result) };
+  return { json: JSON.stringify(contextExecutionToJson(result)), result, summary: summaryOf(result) };
 }
 
 export function installationEndedWith(result: InstallResult): Ended {

@@ -33,7 +33,7 @@ describe('the executions of a server', () => {
     });
     await begun.settled;
     expect(executions.find('one', begun.id)).toMatchObject({
-      ...{ id: begun.id, owner: 'one', state: 'ended', result: JSON.stringify({ executionId: begun.id }) },
+      ...{ id: begun.id, owner: 'one', state: 'ended', json: JSON.stringify({ executionId: begun.id }) },
     });
     expect(begun.log.page().text).toBe('hi');
     const answers = [() => executions.find('other', begun.id), () => executions.find('one', 'nothing')].map(
@@ -53,7 +53,7 @@ describe('the executions of a server', () => {
     const error = new Error('broken');
     const begun = start(() => Promise.reject(error));
     await begun.settled;
-    expect([begun.state, begun.error, begun.result]).toEqual(['failed', error, undefined]);
+    expect([begun.state, begun.error, begun.json]).toEqual(['failed', error, undefined]);
   });
 
   it('that are cancelled before their turn run with their signal, and take nobody’s place', async () => {
@@ -96,7 +96,7 @@ describe('the executions of a server', () => {
   });
 
   it('of whoever keeps the most are forgotten first', async () => {
-    const { executions, start } = registry({ totalBytes: 10_000 });
+    const { executions, start } = registry({ totalBytes: 20_000 });
     const small = start(undefined, other);
     await small.settled;
     for (let i = 0; i < 20; i++) await start(async () => ({ ...ENDED, json: 'x'.repeat(1000) })).settled;

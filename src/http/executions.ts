@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { OutputLog } from '../operations/outputLog.ts';
 import type { OnOutput } from '../result/output.ts';
+import type { ExecutionResult } from '../result/result.ts';
 import type { Admission } from './admission.ts';
 import { notFound } from './errors.ts';
 import type { Caller } from './keys.ts';
@@ -19,6 +20,8 @@ export interface Summary {
 /** What came of it; `json` is the result as it is sent. */
 export interface Ended {
   readonly json: string;
+  /** The same, where it is the result of a program. */
+  readonly result?: ExecutionResult;
   readonly summary: Summary;
 }
 
@@ -53,7 +56,10 @@ export interface Execution {
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
   readonly log: OutputLog;
-  readonly result: string | undefined;
+  /** As it is sent. */
+  readonly json: string | undefined;
+  /** The result of a program. */
+  readonly result: ExecutionResult | undefined;
   readonly error: unknown;
   /** Settles when it has ended, however; never rejects. */
   readonly settled: Promise<void>;
@@ -121,7 +127,13 @@ export class Executions {
         startedAt: null,
         endedAt: null,
       },
-      ...{ log: new OutputLog(this.#bounds.logBytes), result: undefined, error: undefined, heldBytes: 0 },
+      ...{
+        log: new OutputLog(this.#bounds.logBytes),
+        json: undefined,
+        result: undefined,
+        error: undefined,
+        heldBytes: 0,
+      },
       settled: Promise.resolve(),
       cancel: () => cancel.abort(),
     };
@@ -141,6 +153,11 @@ export class Executions {
   /** Of this owner, the newest last. */
   list(owner: string): readonly Execution[] {
     return [...this.#all.values()].filter((execution) => execution.owner === owner);
+  }
+
+  /** Of all owners, the oldest first. */
+  get all(): readonly Execution[] {
+    return [...this.#all.values()];
   }
 
   cancelAll(): void {
@@ -166,7 +183,8 @@ export class Executions {
       };
       const asking = { caller: record.owner, executionId: record.id };
       const ended = await this.#options.within(asking, () => run(running));
-      record.result = ended.json;
+      record.json = ended.json;
+      record.result = ended.result;
       record.state = 'ended';
       summary = ended.summary;
     } catch (error) {
@@ -176,7 +194,7 @@ export class Executions {
       seat?.leave();
       record.endedAt = new Date(this.#now());
       record.log.end();
-      record.heldBytes = record.log.heldBytes + (record.result?.length ?? 0);
+      record.heldBytes = record.log.heldBytes + 2 * (record.json?.length ?? 0);
       this.#forget();
     }
     this.#options.onEnded?.(record, summary);

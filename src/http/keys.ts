@@ -8,6 +8,13 @@ export type Caller = Pick<Key, 'id' | 'name' | 'scopes' | 'quotas'>;
 /** Whose secret it is; undefined for one of no key, of a revoked or of an expired one. */
 export type Authenticate = (secret: string | undefined) => Caller | undefined;
 
+/** The keys of a server. */
+export interface Keys {
+  readonly authenticate: Authenticate;
+  /** A key as it is now, by its id; undefined once it holds no more. */
+  find(id: string): Caller | undefined;
+}
+
 /** Throws `UNAUTHENTICATED` for whoever is nobody, and `FORBIDDEN` for whoever may not. */
 export function allowed(authenticate: Authenticate, secret: string | undefined, scope: Scope): Caller {
   const caller = authenticate(secret);

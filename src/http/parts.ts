@@ -6,7 +6,7 @@ import type { AuditTrail } from '../operations/auditTrail.ts';
 import type { Context } from '../operations/context.ts';
 import type { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Executions } from './executions.ts';
-import type { Authenticate } from './keys.ts';
+import type { Keys } from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Sandboxes } from './sandboxes.ts';
@@ -20,7 +20,7 @@ export interface Asking {
 
 /** What the routes of a server are made of. */
 export interface Parts {
-  readonly authenticate: Authenticate;
+  readonly keys: Keys;
   readonly usage: Usage;
   readonly context: Context;
   /** Where settings are read from, for what reads them itself. */

@@ -2,13 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '../keys/key.ts';
 import { sameSecret } from '../web/bearer.ts';
-import type { Authenticate, Caller } from './keys.ts';
+import type { Caller, Keys } from './keys.ts';
 
 /** Two secrets: whoever runs code cannot approve it. */
-export interface PassingKeys {
+export interface PassingKeys extends Keys {
   readonly execute: string;
   readonly operate: string;
-  readonly authenticate: Authenticate;
 }
 
 export function passingKeys(): PassingKeys {
@@ -21,13 +20,14 @@ export function passingKeys(): PassingKeys {
     ...{ execute, operate },
     authenticate: (secret) =>
       secret === undefined ? undefined : known.find(([own]) => sameSecret(own, secret))?.[1],
+    find: (id) => known.find(([, caller]) => caller.id === id)?.[1],
   };
 }
 
 /** Whoever asks may do all that a key may, but answer questions: they would be their own. */
-export function anybody(): Authenticate {
+export function anybody(): Keys {
   const caller = callerWith('anybody', ['execute', 'audit', 'metrics']);
-  return () => caller;
+  return { authenticate: () => caller, find: (id) => (id === caller.id ? caller : undefined) };
 }
 
 function callerWith(name: string, scopes: Scope[]): Caller {

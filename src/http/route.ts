@@ -87,7 +87,7 @@ function middlewareOf<Params, Query, Body>(
     if (scope !== undefined) {
       context.set(
         'caller',
-        allowed(parts.authenticate, bearerOf(context.req.header('authorization')), scope),
+        allowed(parts.keys.authenticate, bearerOf(context.req.header('authorization')), scope),
       );
     }
     if (begins && parts.life.isDraining) throw draining();

@@ -12,7 +12,7 @@ import { listen } from '../web/listen.ts';
 import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
 import { Executions } from './executions.ts';
-import type { Authenticate } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Logger } from './logging.ts';
 import { Metrics } from './metrics.ts';
@@ -25,7 +25,7 @@ export interface ServerOptions {
   /** 0 for any that is free. */
   readonly port: number;
   readonly allowRemote?: boolean;
-  readonly authenticate: Authenticate;
+  readonly keys: Keys;
   readonly log: Logger;
   readonly telemetry: Telemetry;
   /** Where settings are read from. */
@@ -53,7 +53,7 @@ const LAST_ANSWERS_SEC = 2;
 
 /** Listens. Throws `CONFIG_INVALID`, `POLICY_DENIED` or `INPUT_INVALID` where it cannot. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { authenticate, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
+  const { keys, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
   const limits = { ...defaultLimits(), ...options.limits };
   const asking = new AsyncLocalStorage<Asking>();
   const context = await createContext({
@@ -87,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const ending = new AbortController();
   const life: Life = { isDraining: false, ending: ending.signal };
   const parts: Parts = {
-    ...{ authenticate, usage, context, surroundings, asking, manager, sandboxes, executions },
+    ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
     ...{ approvals, trail },
     ...{ metrics, telemetry, limits, life },
   };

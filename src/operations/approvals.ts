@@ -13,6 +13,7 @@ import { defaultsOf, type Surface } from './surface.ts';
 export type { Grant } from '../gate/approval/grant.ts';
 export type { Answer, Question } from '../gate/approval/question.ts';
 export { questionToJson } from '../gate/approval/questionJson.ts';
+export { questionHtml } from '../gate/approval/show/questionHtml.ts';
 export { showQuestion } from '../gate/approval/show/showQuestion.ts';
 
 /** Questions of all processes of this user that wait, and the grants that they share. */

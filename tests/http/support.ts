@@ -71,7 +71,10 @@ export async function startTestServer({
   const log: string[] = [];
   const server = await startServer({
     ...{ host: '127.0.0.1', port: 0, runtime: 'bubblewrap' },
-    authenticate: (secret) => KEYS[secret ?? ''],
+    keys: {
+      authenticate: (secret) => KEYS[secret ?? ''],
+      find: (id) => Object.values(KEYS).find((key) => key.id === id),
+    },
     log: openLog({ isJson: true, write: (line) => log.push(line) }),
     telemetry: { tracer: trace.getTracer('test'), close: async () => {} },
     surroundings: {

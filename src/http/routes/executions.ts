@@ -153,7 +153,7 @@ export async function answered(
     return response;
   }
   await settledFor(started, gone);
-  return jsonText(started.result ?? '');
+  return jsonText(started.json ?? '');
 }
 
 /** Waits for its end; throws what it failed with. It is cancelled when whoever waits for it has gone. */
@@ -177,10 +177,10 @@ function inShort({ id, sandboxId, state, startedAt, endedAt }: Execution): Reado
 function textOf(found: Execution): string {
   const head = JSON.stringify(inShort(found)).slice(0, -1);
   if (found.state === 'failed') return `${head},"error":${JSON.stringify(errorJson(found.error))}}`;
-  return found.result === undefined ? `${head}}` : `${head},"result":${found.result}}`;
+  return found.json === undefined ? `${head}}` : `${head},"result":${found.json}}`;
 }
 
-function outcomeOf({ state, result, error }: Execution): ServerEvent {
+function outcomeOf({ state, json: result, error }: Execution): ServerEvent {
   return state === 'failed'
     ? { event: 'error', data: JSON.stringify({ error: errorJson(error) }) }
     : { event: 'result', data: result ?? '' };

@@ -23,7 +23,7 @@ const unpacked = z.strictObject({
 });
 
 export function addFileRoutes(app: ServerApp, parts: Parts): void {
-  const { sandboxes, limits } = parts;
+  const { sandboxes, limits, usage } = parts;
 
   addRoute(
     app,
@@ -70,7 +70,10 @@ export function addFileRoutes(app: ServerApp, parts: Parts): void {
       responses: { 200: { description: 'Its bytes.', media: BYTES } },
     },
     async ({ params, query, caller }) => {
-      const bytes = await sandboxes.get(caller.id, params.id).readBytes(query.path);
+      const live = sandboxes.get(caller.id, params.id);
+      await usage.admitTransfer(caller);
+      const bytes = await live.readBytes(query.path);
+      await usage.spend(caller, { bytes: bytes.length });
       return raw(new Uint8Array(bytes), BYTES);
     },
   );
@@ -86,7 +89,9 @@ export function addFileRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, caller, context }) => {
       const live = sandboxes.get(caller.id, params.id);
+      await usage.admitTransfer(caller);
       const bytes = await bytesOf(context.req.raw, limits.fileBytes);
+      await usage.spend(caller, { bytes: bytes.length });
       return json(await live.writeFile(query.path, bytes));
     },
   );
@@ -101,8 +106,11 @@ export function addFileRoutes(app: ServerApp, parts: Parts): void {
       responses: { 200: { description: 'Made while it is read.', media: TAR } },
     },
     async ({ params, query, caller, signal }) => {
-      const archive = await sandboxes.get(caller.id, params.id).download(query.path ?? '.', { signal });
-      return raw(Readable.toWeb(archive) as ReadableStream<Uint8Array>, TAR);
+      const live = sandboxes.get(caller.id, params.id);
+      await usage.admitTransfer(caller);
+      const archive = await live.download(query.path ?? '.', { signal });
+      const spend = (bytes: number): Promise<void> => usage.spend(caller, { bytes });
+      return raw(Readable.toWeb(Readable.from(told(archive, spend))) as ReadableStream<Uint8Array>, TAR);
     },
   );
 
@@ -119,12 +127,22 @@ export function addFileRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, caller, signal, context }) => {
       const live = sandboxes.get(caller.id, params.id);
+      await usage.admitTransfer(caller);
       const archive = counted(context.req.raw, limits.fileBytes);
       const links = query.links ?? 'refused';
       const { files, folders, bytes } = await live.upload(query.path ?? '.', archive, { signal, links });
+      await usage.spend(caller, { bytes });
       return json({ files, folders, bytes });
     },
   );
+}
+
+/** What passes, told in sizes; whoever stops reading ends the archive. */
+async function* told(archive: Readable, tell: (bytes: number) => Promise<void>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of archive as AsyncIterable<Uint8Array>) {
+    await tell(chunk.length);
+    yield chunk;
+  }
 }
 
 /** Bytes of a guest: a browser that is led to them saves them, and shows nothing. */
