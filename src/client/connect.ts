@@ -26,7 +26,10 @@ export interface ConnectOptions {
   readonly allowInsecure?: boolean;
   /** Seconds for which a server that was there is waited for after a cut; 60 by default. */
   readonly reconnectSec?: number;
-  /** Seconds for which a single answer is waited for; 120 by default. An execution takes as long as it takes. */
+  /**
+   * Seconds for which a single answer is waited for, and with it a person who is asked; 150 by default. An execution takes
+   * as long as it takes.
+   */
   readonly requestTimeoutSec?: number;
 }
 
@@ -42,7 +45,7 @@ export interface RemoteSandboxManager extends SandboxService, OneShotSandbox {
  * for an address or a key that is not usable.
  */
 export function connect(url: string | URL, options: ConnectOptions): RemoteSandboxManager {
-  const { apiKey, allowInsecure = false, reconnectSec = 60, requestTimeoutSec = 120 } = checked(options);
+  const { apiKey, allowInsecure = false, reconnectSec = 60, requestTimeoutSec = 150 } = checked(options);
   const transport = new Transport(serverOf(url, apiKey, allowInsecure), { reconnectSec, requestTimeoutSec });
   const made = new Set<string>();
   const making = new Set<Promise<unknown>>();

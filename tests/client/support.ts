@@ -47,18 +47,19 @@ export function makeSurroundings(): Surroundings {
 export const KEYS = { one: 'gbx_the-key-of-one', other: 'gbx_the-key-of-the-other' } as const;
 
 const CALLERS: readonly (readonly [secret: string, caller: Caller])[] = Object.entries(KEYS).map(
-  ([name, secret]) => [secret, { id: name, name, scopes: ['execute'], quotas: {} } as Caller],
+  ([name, secret]) => [secret, { id: name, name, scopes: ['execute'], quotas: {} }],
 );
 
-export function startTestServer({ folder, configFile, env }: Surroundings, port = 0): Promise<RunningServer> {
-  return openTelemetry({}).then((telemetry) =>
-    startServer({
-      ...{ host: '127.0.0.1', port, telemetry },
-      // What stands in front of it has a port of its own.
-      allowedHosts: ['127.0.0.1'],
+export async function startTestServer({ folder, configFile, env }: Surroundings): Promise<RunningServer> {
+  return startServer({
+    ...{ host: '127.0.0.1', port: 0, telemetry: await openTelemetry({}) },
+    // What stands in front of it has a port of its own.
+    allowedHosts: ['127.0.0.1'],
+    keys: {
       authenticate: (secret) => CALLERS.find(([own]) => own === secret)?.[1],
-      log: openLog({ isJson: true, write: () => {} }),
-      surroundings: { cwd: folder, configFile, env },
-    }),
-  );
+      find: (id) => CALLERS.map(([, caller]) => caller).find((caller) => caller.id === id),
+    },
+    log: openLog({ isJson: true, write: () => {} }),
+    surroundings: { cwd: folder, configFile, env },
+  });
 }
