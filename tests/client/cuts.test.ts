@@ -201,6 +201,21 @@ describeWith(['bubblewrap'], 'a server that keys share', () => {
     ]);
   });
 
+  it('holds nobody back for a slow listener, and says how much he missed', async () => {
+    await using client = connect(server.url, { apiKey: KEYS.one });
+    let told = 0;
+    const result = await client.execute('import sys\nfor i in range(300): sys.stdout.write("x" * 100_000)', {
+      onOutput: async ({ bytes }) => {
+        told += bytes.length;
+        // He goes on when the program has long ended.
+        await expect.poll(() => server.parts.executions.active, { timeout: 20_000 }).toEqual([]);
+      },
+    });
+    const [warning = ''] = result.meta.warnings ?? [];
+    const missed = Number(/^(\d+) bytes of stdout were not told/.exec(warning)?.[1]);
+    expect({ sum: told + missed, outcome: result.outcome }).toEqual({ sum: 30_000_000, outcome: 'exited' });
+  });
+
   it('serves no key that it does not know, and no error tells one', async () => {
     const apiKey = 'gbx_a-key-of-nobody';
     await using nobody = connect(server.url, { apiKey });
