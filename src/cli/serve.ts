@@ -1,7 +1,9 @@
 /** `glovebox serve`: the operations over HTTP. */
 import { loadSettings } from '../config/index.ts';
+import { consoleApp } from '../console/app.ts';
 import { SandboxError } from '../errors.ts';
 import { accessFor } from '../http/access.ts';
+import { consoleBackend } from '../http/consoleBackend.ts';
 import type { Limits } from '../http/limits.ts';
 import { openLog } from '../http/logging.ts';
 import { startServer } from '../http/server.ts';
@@ -48,6 +50,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
     ...{ keys: access.keys, allowRemote: access.allowRemote },
     ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
     allowedHosts: flags.allowedHost ?? [],
+    mount: (parts) => consoleApp(consoleBackend(parts)),
   });
   writeStateFile({ url: server.url, pid: process.pid }, {});
   try {

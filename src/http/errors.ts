@@ -47,12 +47,14 @@ const RETRY_AFTER_SEC = '5';
 
 /** The same as JSON, for what was thrown where nobody waited. */
 export function errorJson(error: unknown): Readonly<Record<string, unknown>> {
-  const known =
-    knownIn(error) ??
-    new SandboxError('SANDBOX_FAILED', 'Something unexpected happened in the server.', {
-      hint: 'This is a bug of Glovebox: whoever runs the server finds more in its log.',
-    });
-  return known.toJSON().error;
+  return (knownIn(error) ?? unexpectedError()).toJSON().error;
+}
+
+/** What is told of a bug: nothing but that there was one. */
+export function unexpectedError(): SandboxError {
+  return new SandboxError('SANDBOX_FAILED', 'Something unexpected happened in the server.', {
+    hint: 'This is a bug of Glovebox: whoever runs the server finds more in its log.',
+  });
 }
 
 /** What was thrown on purpose; undefined for a bug. */

@@ -20,7 +20,7 @@ function registry(bounds: Partial<Bounds> = {}) {
     within: (_asking, run) => run(),
   });
   const start = (run: (running: Running) => Promise<Ended> = async () => ENDED, caller = one) =>
-    executions.start({ caller, sandboxId: null, run });
+    executions.start({ caller, sandboxId: null, language: null, run });
   return { executions, start, pass: (ms: number) => (now += ms) };
 }
 
@@ -81,7 +81,7 @@ describe('the executions of a server', () => {
   it('are forgotten when they are old, or many, and never while they run', async () => {
     const { executions, start, pass } = registry({ count: 2 });
     const running = executions.start({
-      ...{ caller: one, sandboxId: null, place: 'beside' },
+      ...{ caller: one, sandboxId: null, language: null, place: 'beside' },
       run: ({ signal }) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve(ENDED), { once: true })),
     });

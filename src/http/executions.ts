@@ -37,6 +37,8 @@ export interface Wish {
   /** To whom it belongs. */
   readonly caller: Caller;
   readonly sandboxId: string | null;
+  /** Null for a command. */
+  readonly language: string | null;
   /** `beside`: it takes no place among those that run at a time, since it may run as long as its sandbox lives. */
   readonly place?: 'queue' | 'beside';
   readonly run: (running: Running) => Promise<Ended>;
@@ -52,6 +54,8 @@ export interface Execution {
   /** It may run as long as its sandbox lives. */
   readonly isBeside: boolean;
   readonly state: ExecutionState;
+  readonly language: string | null;
+  readonly askedAt: Date;
   /** Null as long as it waits for its turn. */
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
@@ -89,6 +93,8 @@ export interface ExecutionsOptions {
   readonly now?: () => number;
   /** What runs within this is asked for by the owner, and has this id. */
   readonly within: <T>(asking: { caller: string; executionId: string }, run: () => Promise<T>) => Promise<T>;
+  /** Told whenever one begins, runs or has ended. */
+  readonly onChanged?: () => void;
   readonly onEnded?: (execution: Execution, summary: Summary | undefined) => void;
 }
 
@@ -112,7 +118,7 @@ export class Executions {
   }
 
   /** Begins it as soon as there is a place. Throws `QUOTA_EXCEEDED` when there is no room to wait for one. */
-  start({ caller, sandboxId, place = 'queue', run }: Wish): Execution {
+  start({ caller, sandboxId, language, place = 'queue', run }: Wish): Execution {
     const owner = caller.id;
     const cancel = new AbortController();
     const seat = place === 'queue' ? this.#options.admission.enter(owner, cancel.signal) : undefined;
@@ -122,6 +128,8 @@ export class Executions {
         owner,
         caller,
         sandboxId,
+        language,
+        askedAt: new Date(this.#now()),
         isBeside: place === 'beside',
         state: 'waiting',
         startedAt: null,
@@ -139,6 +147,7 @@ export class Executions {
     };
     this.#all.set(record.id, record);
     this.#forget();
+    this.#options.onChanged?.();
     record.settled = this.#run(record, run, cancel.signal, seat);
     return record;
   }
@@ -176,6 +185,7 @@ export class Executions {
       await seat?.ready.catch(() => {});
       record.state = 'running';
       record.startedAt = new Date(this.#now());
+      this.#options.onChanged?.();
       const running: Running = {
         ...{ executionId: record.id, signal },
         onOutput: ({ stream, bytes }) => record.log.push(stream, bytes),
@@ -198,6 +208,7 @@ export class Executions {
       this.#forget();
     }
     this.#options.onEnded?.(record, summary);
+    this.#options.onChanged?.();
   }
 
   /** The oldest that ended goes first, of whoever keeps the most. */

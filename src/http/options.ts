@@ -15,6 +15,11 @@ export function jobOf({ code, code_base64, command }: JobInput): Job {
   return { code: code ?? Buffer.from(code_base64 ?? '', 'base64') };
 }
 
+/** What it is written in; null for a command. */
+export function languageOf({ command, language }: JobInput & { readonly language?: string | undefined }) {
+  return command === undefined ? (language ?? 'python') : null;
+}
+
 /** The same as background processes and dry runs take it. */
 export function backgroundJobOf(input: JobInput & { readonly language?: string | undefined }) {
   const job = jobOf(input);

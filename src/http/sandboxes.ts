@@ -21,6 +21,11 @@ export class Sandboxes {
     this.#context = context;
   }
 
+  /** Undefined for one that nobody here made. */
+  ownerOf(id: string): string | undefined {
+    return this.#owners.get(id);
+  }
+
   /** How many live. */
   get count(): number {
     return this.#manager.list().length;

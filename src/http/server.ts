@@ -11,6 +11,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { listen } from '../web/listen.ts';
 import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
+import { Changes } from './changes.ts';
 import { Executions } from './executions.ts';
 import type { Keys } from './keys.ts';
 import { defaultLimits, type Limits } from './limits.ts';
@@ -66,11 +67,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const usage = new Usage();
   const metrics = new Metrics();
-  const manager = new SandboxManager();
+  const changes = new Changes();
+  const manager = new SandboxManager({ onEvent: () => changes.tell('sandboxes') });
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
     admission,
     within: (who, run) => asking.run(who, () => inSpan(telemetry, 'execution', 'internal', run)),
+    onChanged: () => changes.tell('executions'),
     onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);
       void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
@@ -89,7 +92,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const parts: Parts = {
     ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
     ...{ approvals, trail },
-    ...{ metrics, telemetry, limits, life },
+    ...{ metrics, telemetry, limits, life, changes },
   };
   metrics.watch({
     running: () => admission.running,

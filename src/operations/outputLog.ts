@@ -60,6 +60,11 @@ export class OutputLog {
     return this.#ended;
   }
 
+  /** Those that are kept, in their order. */
+  get richResults(): readonly string[] {
+    return this.#pieces.flatMap((piece) => (piece.type === 'rich' ? [piece.json] : []));
+  }
+
   /** How much was written to both streams. */
   get totalBytes(): number {
     return this.#end.stdout + this.#end.stderr;
@@ -96,6 +101,22 @@ export class OutputLog {
   /** Settles at the next change; whoever waits looks first, and has asked for this before. */
   changed(): Promise<void> {
     return this.#news.rung();
+  }
+
+  /**
+   * Where somebody stands who has read so many bytes and rich results in all; where that is not kept any more, where what
+   * is kept begins.
+   */
+  positionAt(total: number): LogPosition {
+    if (total <= totalOf(this.#first)) return this.#first;
+    const piece = this.#pieces.find(({ from }, i) => {
+      const next = this.#pieces[i + 1]?.from ?? this.#end;
+      return totalOf(from) <= total && total < totalOf(next);
+    });
+    if (piece === undefined) return this.#end;
+    const read = total - totalOf(piece.from);
+    const counted = piece.type === 'rich' ? 'rich' : piece.stream;
+    return { ...piece.from, [counted]: piece.from[counted] + read };
   }
 
   /** What somebody who has read so far is told next; empty where there is nothing (yet). At least `limit` bytes, if there are. */
@@ -169,7 +190,7 @@ export class OutputLog {
     let [low, high] = [0, this.#pieces.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (sum(endOf(this.#pieces[middle] as Piece)) <= sum(position)) low = middle + 1;
+      if (totalOf(endOf(this.#pieces[middle] as Piece)) <= totalOf(position)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -214,6 +235,7 @@ function endOf(piece: Piece): LogPosition {
     : { ...piece.from, [piece.stream]: piece.from[piece.stream] + piece.length };
 }
 
-function sum({ stdout, stderr, rich }: LogPosition): number {
+/** How much that is in all: what comes is counted in its order. */
+export function totalOf({ stdout, stderr, rich }: LogPosition): number {
   return stdout + stderr + rich;
 }

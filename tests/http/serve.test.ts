@@ -1,8 +1,11 @@
 /** `glovebox serve` as it is built: how it begins, what it tells, and how it ends. */
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { json } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
 import { type Command, useCommand } from '../e2e/support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_TRACES, processesWith, tracesOf } from '../support/traces.ts';
@@ -33,17 +36,19 @@ async function makeKey(...scopes: string[]): Promise<{ id: string; secret: strin
   return { secret, id: key.id };
 }
 
-async function startServing(...flags: string[]) {
+async function startServing(...given: (string | Readonly<Record<string, string>>)[]) {
+  const flags = given.filter((one) => typeof one === 'string');
+  const env = Object.assign({}, SETTINGS, ...given.filter((one) => typeof one !== 'string'));
   const running = await command.start(['serve', '--port', '0', '--json-logs', ...flags], {
-    ...{ env: SETTINGS, deadlineMs: 60_000 },
+    ...{ env, deadlineMs: 60_000 },
   });
   await running.prints('\n');
   const url = running.stdout().trim();
-  const ask = async (method: string, path: string, secret: string, json?: unknown): Promise<Json> => {
+  const ask = async (method: string, path: string, secret: string, body?: unknown): Promise<Json> => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
     return {
@@ -160,4 +165,30 @@ it('prints two keys where none is stored: one runs code, the other one approves'
   const { stderr, stdout } = await server.finished;
   expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/);
   expect(stderr).toMatch(/ {2}to run code: gbx_\S{43}\n {2}to approve, and to read the record: gbx_\S{43}\n/);
+});
+
+it('sends a span for each request and each execution where traces are collected', async () => {
+  const spans: Json[] = [];
+  const collector = createServer((request, response) => {
+    void json(request).then((body: Json) => {
+      const all = body.resourceSpans.flatMap((resource: Json) => resource.scopeSpans);
+      spans.push(...all.flatMap((scope: Json) => scope.spans));
+      response.end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void collector.close());
+  const { secret } = await makeKey('execute');
+  const { port } = collector.address() as AddressInfo;
+  const server = await startServing({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  await server.ask('POST', '/v1/executions', secret, { code: 'print("hidden")' });
+  process.kill(server.pid, 'SIGTERM');
+  expect((await server.finished).status).toBe(0);
+  const request = spans.find(({ name }) => name === 'POST /v1/executions');
+  const execution = spans.find(({ name }) => name === 'execution');
+  expect([execution.traceId, execution.parentSpanId]).toEqual([request.traceId, request.spanId]);
+  expect(request.attributes).toContainEqual({
+    ...{ key: 'http.response.status_code', value: { intValue: 200 } },
+  });
+  expect(JSON.stringify(spans)).not.toMatch(new RegExp(`hidden|${secret}`));
 });

@@ -6,7 +6,7 @@ import { trace } from '@opentelemetry/api';
 import type { Caller } from '../../src/http/keys.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { openLog } from '../../src/http/logging.ts';
-import { type RunningServer, startServer } from '../../src/http/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 
 const KEYS: Readonly<Record<string, Caller>> = {
@@ -60,12 +60,14 @@ export interface TestServerOptions {
   readonly limits?: Partial<Limits>;
   readonly env?: Readonly<Record<string, string>>;
   readonly configFile?: string;
+  readonly mount?: ServerOptions['mount'];
 }
 
 export async function startTestServer({
   limits,
   env,
   configFile,
+  mount,
 }: TestServerOptions = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'http-test-'));
   const log: string[] = [];
@@ -92,6 +94,7 @@ export async function startTestServer({
       ...(configFile === undefined ? {} : { configFile }),
     },
     ...(limits === undefined ? {} : { limits }),
+    ...(mount === undefined ? {} : { mount }),
   });
   const fetchIt: TestServer['fetch'] = (method, path, asking = {}) => {
     const { key = 'one', json, bytes, type = 'application/octet-stream', headers, signal } = asking;

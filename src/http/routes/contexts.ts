@@ -59,7 +59,7 @@ export function addContextRoutes(app: ServerApp, parts: Parts): void {
       const { code, timeout, max_output_bytes: maxOutputBytes } = body;
       const options = defined({ timeout, maxOutputBytes });
       const started = executions.start({
-        ...{ caller, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id, language: found.language },
         run: async ({ signal, onOutput, onRich }) => {
           const onResult = (result: Parameters<typeof richResultToJson>[0]): void =>
             onRich(JSON.stringify(richResultToJson(result)));

@@ -6,7 +6,7 @@ import { WaitingDryRuns } from '../../operations/dryRun/waitingDryRuns.ts';
 import { resultToJson } from '../../result/resultJson.ts';
 import { endedWith } from '../ended.ts';
 import { notFound } from '../errors.ts';
-import { backgroundJobOf, liveOptionsOf } from '../options.ts';
+import { backgroundJobOf, languageOf, liveOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, noContent, type ServerApp } from '../route.ts';
 import { liveExecutionInput, sandboxParams } from '../schemas/inputs.ts';
@@ -37,7 +37,7 @@ export function addDryRunRoutes(app: ServerApp, parts: Parts): void {
       await usage.admitExecution(caller);
       const made: DryRun[] = [];
       const execution = executions.start({
-        ...{ caller, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id, language: languageOf(body) },
         run: async ({ signal, onOutput }) => {
           const { language: _, ...options } = liveOptionsOf(body);
           const run = await live.dryRun(backgroundJobOf(body), { ...options, signal, onOutput });

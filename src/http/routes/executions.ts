@@ -5,7 +5,7 @@ import { endedWith } from '../ended.ts';
 import { errorJson } from '../errors.ts';
 import { executionEvents, type ServerEvent } from '../events.ts';
 import type { Execution } from '../executions.ts';
-import { executeOptionsOf, jobOf } from '../options.ts';
+import { executeOptionsOf, jobOf, languageOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, jsonText, noContent, type ServerApp } from '../route.ts';
 import { executionInput, executionParams, waitQuery } from '../schemas/inputs.ts';
@@ -31,7 +31,7 @@ export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
     async ({ body, query, caller, signal: gone }) => {
       await usage.admitExecution(caller);
       const started = executions.start({
-        ...{ caller, sandboxId: null },
+        ...{ caller, sandboxId: null, language: languageOf(body) },
         run: async ({ signal, onOutput }) =>
           endedWith(await executeOnce(context, jobOf(body), { ...executeOptionsOf(body), signal, onOutput })),
       });

@@ -5,7 +5,7 @@ import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import { endedWith } from '../ended.ts';
 import { notFound } from '../errors.ts';
 import type { Execution } from '../executions.ts';
-import { backgroundJobOf, startOptionsOf } from '../options.ts';
+import { backgroundJobOf, languageOf, startOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, bytesOf, json, noContent, type ServerApp } from '../route.ts';
 import { processInput, sandboxParams } from '../schemas/inputs.ts';
@@ -39,7 +39,7 @@ export function addProcessRoutes(app: ServerApp, parts: Parts): void {
       await usage.admitExecution(caller);
       const { promise: begun, resolve: begin } = deferred<BackgroundProcess>();
       const execution = executions.start({
-        ...{ caller, sandboxId: live.id, place: 'beside' },
+        ...{ caller, sandboxId: live.id, language: languageOf(body), place: 'beside' },
         run: async ({ signal, onOutput }) => {
           const options = { ...startOptionsOf(body), signal, onOutput };
           const started = await live.start(backgroundJobOf(body), options);

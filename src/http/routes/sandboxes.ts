@@ -4,7 +4,7 @@ import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import { defined } from '../defined.ts';
 import { endedWith, installationEndedWith } from '../ended.ts';
 import type { Running } from '../executions.ts';
-import { jobOf, liveOptionsOf, sandboxOptionsOf } from '../options.ts';
+import { jobOf, languageOf, liveOptionsOf, sandboxOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, noContent, type ServerApp } from '../route.ts';
 import {
@@ -94,7 +94,7 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
       const live = sandboxes.get(caller.id, params.id);
       await usage.admitExecution(caller);
       const started = executions.start({
-        ...{ caller, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id, language: languageOf(body) },
         run: async (running) => endedWith(await runIn(live, body, running)),
       });
       return answered(started, query, gone);
@@ -119,7 +119,7 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
       const { registry, timeout, allow_scripts: allowScripts } = body;
       const options = defined({ registry, timeout, allowScripts });
       const started = executions.start({
-        ...{ caller, sandboxId: live.id },
+        ...{ caller, sandboxId: live.id, language: null },
         run: async ({ signal, onOutput }) =>
           installationEndedWith(await live.installPackage(body.package, { ...options, signal, onOutput })),
       });

@@ -1,0 +1,148 @@
+/** What the console asks of this server. */
+import type {
+  ConsoleBackend,
+  ConsoleExecution,
+  OutputOptions,
+  OutputPiece,
+  WaitingQuestion,
+} from '../console/backend.ts';
+import type { Question } from '../operations/approvals.ts';
+import { LOG_START, type LogEntry, type OutputLog, totalOf } from '../operations/outputLog.ts';
+import type { RichResult } from '../result/contextExecution.ts';
+import { knownIn, unexpectedError } from './errors.ts';
+import type { Execution } from './executions.ts';
+import type { Parts } from './parts.ts';
+import { assertOfOthers } from './routes/approvals.ts';
+
+/** How often it is looked for questions, which other processes ask too. */
+const LOOK_MS = 500;
+
+/** How much output is told at once. */
+const CHUNK_BYTES = 64 * 1024;
+
+export function consoleBackend(parts: Parts): ConsoleBackend {
+  const { keys, approvals, trail, manager, sandboxes, executions, changes } = parts;
+  const nameOf = (id: string | undefined): string =>
+    (id === undefined ? undefined : keys.find(id)?.name) ?? id ?? 'nobody';
+  const withAsker = (question: Question): WaitingQuestion => {
+    const { askedBy: id } = question;
+    return { question, askedBy: id === undefined ? null : { id, name: nameOf(id) } };
+  };
+  const find = (id: string): Execution | undefined => executions.all.find((execution) => execution.id === id);
+  return {
+    authenticate: async (secret) => keys.authenticate(secret),
+    key: async (id) => keys.find(id),
+
+    questions: async () => (await approvals()).waiting().map(withAsker),
+    question: async (id) => withAsker((await approvals()).read(id)),
+    async answer(id, hash, answer, by) {
+      const room = await approvals();
+      const question = room.read(id);
+      assertOfOthers(question, by.id);
+      room.answer({ ...question, hash }, answer);
+      changes.tell('questions');
+      changes.tell('grants');
+    },
+    grants: async () => (await approvals()).grants(),
+    async revoke(id) {
+      await (await approvals()).revoke(id);
+      changes.tell('grants');
+    },
+
+    sandboxes: async () =>
+      manager.list().map((info) => ({ ...info, keyName: nameOf(sandboxes.ownerOf(info.id)) })),
+    executions: async () => [...executions.all].reverse().map(toConsole),
+    async execution(id) {
+      const found = find(id);
+      return found && toConsole(found);
+    },
+    async *output(id, options) {
+      const found = find(id);
+      if (found !== undefined) yield* outputOf(found.log, options);
+    },
+
+    async *records(filter) {
+      yield* (await trail()).records({ filter });
+    },
+    verify: async () => (await trail()).verify(),
+    async receipt(id) {
+      const receipt = await (await trail()).receipt(id);
+      if ('receipt' in receipt) return receipt;
+      throw new Error('It was signed, though no key was given.');
+    },
+
+    watch(onChange) {
+      const unwatch = changes.watch(onChange);
+      let known: string | undefined;
+      const look = async (): Promise<void> => {
+        const ids = (await approvals())
+          .waiting()
+          .map(({ id }) => id)
+          .join();
+        if (known !== undefined && ids !== known) onChange('questions');
+        known = ids;
+      };
+      // A folder that cannot be read is told where the questions are shown.
+      const timer = setInterval(() => void look().catch(() => {}), LOOK_MS);
+      void look().catch(() => {});
+      return () => {
+        clearInterval(timer);
+        unwatch();
+      };
+    },
+  };
+}
+
+function toConsole(execution: Execution): ConsoleExecution {
+  const { id, caller, sandboxId, language, state, askedAt, startedAt, endedAt } = execution;
+  const { result, error, log } = execution;
+  return {
+    ...{ id, keyName: caller.name, sandboxId, language, state },
+    startedAt: (startedAt ?? askedAt).toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+    ...(result === undefined ? {} : { result }),
+    ...(state === 'failed' ? { error: knownIn(error) ?? unexpectedError() } : {}),
+    richResults: log.richResults.map((json) => JSON.parse(json) as RichResult),
+  };
+}
+
+/** Numbers count all that was written, in its order. */
+async function* outputOf(
+  log: OutputLog,
+  { after, follow, signal }: OutputOptions,
+): AsyncGenerator<OutputPiece> {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  let at = after === 0 ? LOG_START : log.positionAt(after);
+  const missed = totalOf(at) - after;
+  if (after > 0 && missed > 0)
+    yield { type: 'gap', stream: 'stdout', droppedBytes: missed, next: totalOf(at) };
+  let leave = (): void => {};
+  signal?.addEventListener('abort', () => leave(), { once: true });
+  while (!signal?.aborted) {
+    const changed = log.changed();
+    const entries = log.after(at, CHUNK_BYTES);
+    for (const entry of entries) {
+      at = entry.next;
+      const piece = pieceOf(entry, decoders);
+      if (piece !== undefined) yield piece;
+    }
+    if (entries.length > 0) continue;
+    if (!follow || log.ended) return;
+    await new Promise<void>((resolve) => {
+      leave = resolve;
+      void changed.then(resolve);
+    });
+  }
+}
+
+function pieceOf(
+  entry: LogEntry,
+  decoders: Readonly<Record<'stdout' | 'stderr', InstanceType<typeof TextDecoder>>>,
+): OutputPiece | undefined {
+  if (entry.type === 'rich') return undefined;
+  const { stream, next } = entry;
+  const common = { stream, next: totalOf(next) };
+  if (entry.type === 'gap') return { type: 'gap', ...common, droppedBytes: entry.droppedBytes };
+  const text = decoders[stream].decode(entry.bytes, { stream: true });
+  return text === '' ? undefined : { type: 'output', ...common, text };
+}
