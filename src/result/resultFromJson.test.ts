@@ -117,8 +117,8 @@ const result = record<ExecutionResult>(
 );
 
 describe('resultFromJson', () => {
-  it('gives back every result that resultToJson wrote, with its files as bytes and no key of a map touched', () => {
-    fc.assert(
+  it('gives back every result that resultToJson wrote, with its files as bytes and no key of a map touched', async () => {
+    await fc.assert(
       fc.property(result, (original) => {
         const printed = JSON.stringify(resultToJson(original));
         // Vitest takes a key called `constructor` for what made the object.
@@ -127,8 +127,8 @@ describe('resultFromJson', () => {
     );
   });
 
-  it('leaves out members that this version does not know', () => {
-    fc.assert(
+  it('leaves out members that this version does not know', async () => {
+    await fc.assert(
       fc.property(result, (original) => {
         const json = resultToJson(original);
         const later = {
