@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   FILE_NOT_FOUND: 'There is no such file in the workspace.',
   PATH_OUTSIDE_WORKSPACE: 'The path does not stay inside the workspace.',
   AUDIT_UNAVAILABLE: 'The record cannot be written, so nothing may run.',
+  MODEL_FAILED: 'The model cannot be asked, or did not answer.',
   UNAUTHENTICATED: 'Nobody said who is asking.',
   FORBIDDEN: 'Whoever asks may not do this.',
   QUOTA_EXCEEDED: 'Whoever asks has used up what they may use.',

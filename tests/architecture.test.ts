@@ -35,7 +35,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   web: [],
   keys: ['config', 'files'],
   contract: ['archive', 'languages', 'policy', 'result', 'runtimes', 'sandbox'],
+  agent: ['files', 'gate', 'operations'],
   cli: [
+    'agent',
     'config',
     'contract',
     'files',
@@ -56,14 +58,21 @@ const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hono: ['cli', 'web'],
   '@hono/node-server': ['cli', 'web'],
   'rate-limiter-flexible': ['keys'],
-  zod: ['keys', 'operations'],
+  zod: ['agent', 'keys', 'operations'],
   yaml: ['config'],
-  acorn: ['gate', 'languages'],
+  acorn: ['agent', 'gate', 'languages'],
   '@lezer/python': ['gate'],
   '@lezer/common': ['gate'],
   'fastest-levenshtein': ['config'],
   'tar-stream': ['archive'],
   diff: ['operations'],
+  ai: ['agent'],
+  '@ai-sdk/anthropic': ['agent'],
+  '@ai-sdk/google': ['agent'],
+  '@ai-sdk/openai': ['agent'],
+  '@ai-sdk/openai-compatible': ['agent'],
+  '@langchain/core': ['agent'],
+  '@modelcontextprotocol/client': ['agent'],
 };
 
 /** What drivers have in common, below `runtimes/`. */

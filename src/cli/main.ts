@@ -66,6 +66,9 @@ Examples:
   if (argv[2] === 'sandbox' || argv[2] === 'help')
     (await import('./sandbox/commands.ts')).addSandboxCommands(sandbox);
 
+  const agent = program.command('agent').description('let a model solve a task by running code');
+  if (argv[2] === 'agent' || argv[2] === 'help') (await import('./agent/command.ts')).addAgentCommand(agent);
+
   const audit = program.command('audit').description('look at what was recorded, and prove it');
   if (argv[2] === 'audit' || argv[2] === 'help')
     (await import('./audit/commands.ts')).addAuditCommands(audit);

@@ -1,4 +1,4 @@
 export type { LoadedSettings } from './layers.ts';
-export { type LoadOptions, loadSettings, stateFolder } from './load.ts';
+export { environmentOf, type LoadOptions, loadSettings, stateFolder } from './load.ts';
 export { describeOrigin } from './origin.ts';
 export { SETTINGS, type SettingKey, type Settings, settingOf } from './settings.ts';

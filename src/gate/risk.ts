@@ -28,6 +28,7 @@ export const OPERATIONS = [
   'start_context',
   'stop_process',
   'commit_dry_run',
+  'call_tool',
   'destroy_sandbox',
   'metadata',
 ] as const;

@@ -64,6 +64,13 @@ const BUILT_IN: readonly Written[] = [
     examples: { matching: [{}], missing: [{ operation: 'list_files' }] },
   },
   {
+    id: 'tool',
+    description: 'A tool is called that runs outside of any sandbox.',
+    operations: ['call_tool'],
+    level: 'CRITICAL',
+    examples: { matching: [{}], missing: [{ operation: 'execute' }] },
+  },
+  {
     id: 'package',
     description: 'A package is installed.',
     operations: ['install_package'],

@@ -6,6 +6,8 @@ export interface Limits {
   readonly bodyBytes: number;
   /** Of one file, and of an archive. */
   readonly fileBytes: number;
+  /** Of all bodies that are held at a time. */
+  readonly bodiesBytes: number;
   readonly maxExecutions: number;
   readonly maxQueue: number;
 }
@@ -15,6 +17,7 @@ export function defaultLimits(): Limits {
   return {
     bodyBytes: 32 * 1024 ** 2,
     fileBytes: 256 * 1024 ** 2,
+    bodiesBytes: 2 * 1024 ** 3,
     maxExecutions: Math.max(4, 2 * availableParallelism()),
     maxQueue: 256,
   };

@@ -5,6 +5,7 @@ import type { Approvals } from '../operations/approvals.ts';
 import type { AuditTrail } from '../operations/auditTrail.ts';
 import type { Context } from '../operations/context.ts';
 import type { SandboxManager } from '../operations/sandboxManager.ts';
+import type { Bodies } from './bodies.ts';
 import type { Changes } from './changes.ts';
 import type { Executions } from './executions.ts';
 import type { Keys } from './keys.ts';
@@ -36,6 +37,7 @@ export interface Parts {
   readonly metrics: Metrics;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
+  readonly bodies: Bodies;
   readonly life: Life;
   readonly changes: Changes;
 }

@@ -81,7 +81,7 @@ const NOBODY: Caller = { id: '', name: '', scopes: [], quotas: {} };
 
 function middlewareOf<Params, Query, Body>(
   parts: Parts,
-  { scope, begins = false, body }: RouteWish<Params, Query, Body>,
+  { scope, begins = false, body, bytes }: RouteWish<Params, Query, Body>,
 ): MiddlewareHandler<ServerEnv>[] {
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
@@ -93,7 +93,9 @@ function middlewareOf<Params, Query, Body>(
     if (begins && parts.life.isDraining) throw draining();
     await next();
   };
-  return [check, ...(body === undefined ? [] : [limitBody(parts.limits.bodyBytes)])];
+  const { bodies, limits } = parts;
+  if (body !== undefined) return [check, bodies.hold(limits.bodyBytes), limitBody(limits.bodyBytes)];
+  return bytes === undefined ? [check] : [check, bodies.hold(limits.fileBytes)];
 }
 
 function configOf<Params, Query, Body>(wish: RouteWish<Params, Query, Body>): RouteConfig & { path: string } {

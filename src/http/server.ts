@@ -11,6 +11,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { listen } from '../web/listen.ts';
 import { Admission } from './admission.ts';
 import { buildApp } from './app.ts';
+import { Bodies } from './bodies.ts';
 import { Changes } from './changes.ts';
 import { Executions } from './executions.ts';
 import type { Keys } from './keys.ts';
@@ -68,6 +69,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const usage = new Usage();
   const metrics = new Metrics();
   const changes = new Changes();
+  const bodies = new Bodies(limits.bodiesBytes);
   const manager = new SandboxManager({ onEvent: () => changes.tell('sandboxes') });
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
@@ -92,7 +94,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const parts: Parts = {
     ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
     ...{ approvals, trail },
-    ...{ metrics, telemetry, limits, life, changes },
+    ...{ metrics, telemetry, limits, life, changes, bodies },
   };
   metrics.watch({
     running: () => admission.running,

@@ -20,7 +20,7 @@ it('has a status for every code, and 500 for what only we could have caused', ()
   expect(of(410)).toEqual(['APPROVAL_EXPIRED', 'SANDBOX_CLOSED']);
   expect(of(422)).toEqual(['POLICY_NOT_ENFORCEABLE']);
   expect(of(429)).toEqual(['QUOTA_EXCEEDED']);
-  expect(of(500)).toEqual(['SANDBOX_FAILED', 'WAIT_FAILED', 'none', 'toString']);
+  expect(of(500)).toEqual(['MODEL_FAILED', 'SANDBOX_FAILED', 'WAIT_FAILED', 'none', 'toString']);
   expect(of(503)).toEqual(['AUDIT_UNAVAILABLE', 'POOL_EXHAUSTED', 'RUNTIME_UNAVAILABLE']);
 });
 

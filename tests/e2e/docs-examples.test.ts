@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureBuilt, MAIN, REPOSITORY } from './support/build.ts';
@@ -44,6 +44,9 @@ const STARTS: Readonly<Record<string, { readonly file: string; readonly command:
   ts: { file: 'example.mts', command: [process.execPath, join(REPOSITORY, 'node_modules/tsx/dist/cli.mjs')] },
 };
 
+/** What the readers of some examples have installed besides ours. */
+const PACKAGES = ['ai', '@langchain/core'];
+
 /** The one line that a machine without namespaces adds. */
 const PLAIN_WARNING = /^glovebox: warning: The code runs as a plain process.*\n/gm;
 
@@ -55,6 +58,10 @@ beforeEach(() => {
   for (const name of ['home', 'tmp', 'bin', 'folder/node_modules'])
     mkdirSync(join(root, name), { recursive: true });
   symlinkSync(REPOSITORY, join(root, 'folder/node_modules/glovebox'));
+  for (const name of PACKAGES) {
+    mkdirSync(dirname(join(root, 'folder/node_modules', name)), { recursive: true });
+    symlinkSync(join(REPOSITORY, 'node_modules', name), join(root, 'folder/node_modules', name));
+  }
   cpSync(join(REPOSITORY, 'examples'), join(root, 'folder/examples'), { recursive: true });
   writeFileSync(join(root, 'bin/glovebox'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
   chmodSync(join(root, 'bin/glovebox'), 0o755);

@@ -1,5 +1,6 @@
 /** What is refused, with which status, and that the server goes on afterwards. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -213,6 +214,46 @@ describe('what is sent', () => {
     expect(text).toContain('env.A');
     expect(text).not.toContain('secret');
     expect(server.log.join('\n')).not.toContain('secret');
+  });
+
+  it('is of the type that its route takes, where that is no JSON or nothing', async () => {
+    const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { json: {} })).json;
+    const box = `/v1/sandboxes/${sandbox_id}`;
+    const bytes = Buffer.from('x');
+    const types: readonly [string, string, string, number][] = [
+      ['PUT', `${box}/files/content?path=a`, 'application/octet-stream', 200],
+      ['PUT', `${box}/files/content?path=a`, 'text/plain', 415],
+      ['PUT', `${box}/files/content?path=a`, 'application/json', 415],
+      ['PUT', `${box}/archive`, 'application/octet-stream', 415],
+      ['POST', `${box}/dry-runs/none/commit`, 'application/x-www-form-urlencoded', 415],
+    ];
+    for (const [method, path, type, status] of types) {
+      const answer = await server.ask(method, path, { bytes, type });
+      expect([path, type, answer.status]).toEqual([path, type, status]);
+    }
+    await server.ask('DELETE', box);
+  });
+
+  it('takes no more memory at a time than there is for all of it', async () => {
+    const small = await startTestServer({ limits: { bodiesBytes: 100_000 } });
+    const held = new AbortController();
+    const slow = request({
+      ...{ port: small.server.port, path: '/v1/executions', method: 'POST', signal: held.signal },
+      headers: {
+        ...{ authorization: 'Bearer one', 'content-type': 'application/json' },
+        ...{ 'content-length': 90_000, expect: '100-continue' },
+      },
+    });
+    slow.on('error', () => {});
+    slow.flushHeaders();
+    await once(slow, 'continue');
+    const json = { code: `#${'x'.repeat(20_000)}` };
+    const tried = () => small.ask('POST', '/v1/executions', { json });
+    const refused = await tried();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    held.abort();
+    await eventually('there is room again', async () => (await tried()).status === 200);
+    await small.close();
   });
 
   it('may not be larger than a file may be, however it is sent', async () => {

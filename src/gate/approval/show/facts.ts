@@ -19,13 +19,16 @@ export function factsOf(question: Question): Fact[] {
     { label: 'Operation', text: language === null ? operation : `${operation}, ${language}` },
     ...(askedBy === undefined ? [] : [{ label: 'Asked by', text: askedBy }]),
     { label: 'Runtime', text: runtime },
-    { label: 'Sandbox', text: sandboxId ?? 'one of its own, gone afterwards' },
+    { label: 'Sandbox', text: sandboxId ?? (operation === 'call_tool' ? OUTSIDE : OF_ITS_OWN) },
     ...(unknownContent === undefined ? [] : [{ label: NOT_SHOWN, text: unknownContent }]),
     { label: 'Risk', text: `${risk.level}: ${risk.description}${rule}` },
     { label: 'Time', text: timeToAnswer(question) },
     { label: 'Question', text: id },
   ];
 }
+
+const OF_ITS_OWN = 'one of its own, gone afterwards';
+const OUTSIDE = 'none: it runs outside of any sandbox, with all that you may do';
 
 /** What is asked for as well, though nobody has read it. */
 export const NOT_SHOWN = 'Not shown';

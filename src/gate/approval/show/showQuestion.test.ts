@@ -41,6 +41,18 @@ function textOf(html: string): string {
 }
 
 describe('a question on a terminal', () => {
+  it('says of a tool that no sandbox holds it, and shows all that it is called with', () => {
+    const { code: _code, ...question } = questionOf('', {
+      ...{ operation: 'call_tool', runtime: 'none', policy: {} },
+      parameters: { tool: 'far__send', from: 'the MCP server far', input: { to: 'a\u202eb', body: 'x\ny' } },
+    });
+    const lines = showQuestion(question, PLAIN).join('\n');
+    expect(lines).toContain('Sandbox    none: it runs outside of any sandbox, with all that you may do');
+    expect(lines).toContain('tool: "far__send"');
+    expect(lines).toContain('to: "a⟦U+202E⟧b"');
+    expect(lines).not.toContain('gone afterwards');
+  });
+
   it('tells everything that decides', () => {
     const question = questionOf('import os\n\tos.remove("x")  ', {
       sights: [
