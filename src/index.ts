@@ -1,3 +1,4 @@
+export { type ConnectOptions, connect, type RemoteSandboxManager } from './client/connect.ts';
 export type { NetworkDecision } from './egress/decision.ts';
 export { ERROR_CODES, type ErrorCode, isSandboxError, SandboxError } from './errors.ts';
 export { Gate, type GateOptions } from './gate/approval/gate.ts';
@@ -49,11 +50,17 @@ export type {
 export {
   type ManagedSandboxOptions,
   type ManagerEvent,
-  type SandboxInfo,
-  type SandboxLimits,
   SandboxManager,
   type SandboxManagerOptions,
 } from './operations/sandboxManager.ts';
+export type {
+  ProcessHandle,
+  SandboxHandle,
+  SandboxInfo,
+  SandboxLimits,
+  SandboxService,
+  ServiceSandboxOptions,
+} from './operations/sandboxService.ts';
 export { ISOLATION_LEVELS, type IsolationLevel } from './policy/isolation.ts';
 export type {
   LimitName,
@@ -72,6 +79,7 @@ export type {
 export type { InstallResult } from './result/installResult.ts';
 export type { OnOutput, OutputChunk } from './result/output.ts';
 export type { ExecutionMeta, ExecutionResult, Finding, NetworkRecord, Outcome } from './result/result.ts';
+export { resultFromJson } from './result/resultFromJson.ts';
 export { resultToJson } from './result/resultJson.ts';
 export type * from './runtimes/runtime.ts';
 export type { ProcessStatus } from './sandbox/background.ts';

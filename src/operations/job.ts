@@ -108,7 +108,7 @@ export function outputLimit(
 }
 
 /** What the options say in either unit. Throws `INPUT_INVALID` when they say it in both. */
-function outputKb({ maxOutputKb, maxOutputBytes }: RunOptions): number | undefined {
+export function outputKb({ maxOutputKb, maxOutputBytes }: RunOptions): number | undefined {
   if (maxOutputKb !== undefined && maxOutputBytes !== undefined) {
     throw new SandboxError('INPUT_INVALID', 'The options maxOutputKb and maxOutputBytes say the same.', {
       hint: 'Give one of them.',

@@ -1,37 +1,17 @@
-import type { Readable } from 'node:stream';
-import type { InstallResult } from '../result/installResult.ts';
-import type { ExecutionResult } from '../result/result.ts';
-import type { Enforced, FileEntry, RemoveOptions, Unpacked } from '../runtimes/runtime.ts';
-import type { SandboxEnd } from '../sandbox/ended.ts';
 import type { OutputPage, PageRequest } from '../sandbox/outputPage.ts';
-import type { Forwarding } from '../sandbox/ports.ts';
-import type { FileContent } from '../sandbox/sandbox.ts';
-import type {
-  DownloadOptions,
-  TransferOptions,
-  Transferred,
-  UploadFromOptions,
-  UploadOptions,
-} from '../sandbox/transfer.ts';
 import { type BackgroundJob, type BackgroundProcess, backgroundProcess } from './backgroundProcess.ts';
 import { checkCommand, checkOptions } from './checkOptions.ts';
 import { type Context, createContext } from './context.ts';
-import { type ContextOptions, openContext, type SandboxContext } from './contexts.ts';
-import type { DryRun, DryRunOptions } from './dryRun/dryRun.ts';
+import { openContext } from './contexts.ts';
 import { executeIn, type Opened, openSandbox, type Started, startIn } from './execute.ts';
 import { files } from './files.ts';
 import type { SandboxOptions } from './getSandbox.ts';
-import { type InstallOptions, installPackage } from './installPackage.ts';
+import { installPackage } from './installPackage.ts';
 import type { Job } from './job.ts';
 import { allLanguages, allowedLanguage } from './languages.ts';
-import {
-  checkCode,
-  type ExecOptions,
-  type LiveRunOptions,
-  type PolicyOptions,
-  type StartOptions,
-} from './options.ts';
+import { checkCode, type PolicyOptions, type StartOptions } from './options.ts';
 import { type Operate, recorded } from './oversight/sandboxes.ts';
+import type { SandboxHandle } from './sandboxService.ts';
 
 /** How long a sandbox lives, and what holds in it where an execution says nothing else. */
 export interface LifeOptions {
@@ -57,74 +37,15 @@ export interface CreateSandboxOptions extends SandboxOptions, PolicyOptions, Lif
   readonly maxOutputBytes?: number;
 }
 
-/**
- * A live sandbox: files last between executions, each execution has a fresh interpreter. Every call throws
- * `SANDBOX_CLOSED`, with the reason, once it has ended.
- */
-export interface LiveSandbox extends AsyncDisposable {
-  readonly id: string;
-  readonly runtime: string;
-  readonly enforced: Enforced;
-  /** What the caller should know of its making: clamped values, weaker states that were accepted. */
-  readonly warnings: readonly string[];
-  /** ISO 8601. */
-  readonly createdAt: string;
-  /** When its lifetime is over, ISO 8601. */
-  readonly expiresAt: string;
+/** A live sandbox of this process: what is known of it is at hand. */
+export interface LiveSandbox extends SandboxHandle {
   /** When something was last called or ended, ISO 8601. */
   readonly lastUsedAt: string;
   /** Whether an execution or a background process runs. */
   readonly running: boolean;
-  /** Why and when it ended; undefined as long as it lives. */
-  readonly ended: SandboxEnd | undefined;
-  /** Settles when it has ended and nothing of it is left; never rejects. */
-  readonly whenEnded: Promise<SandboxEnd>;
-  /** Executions and commands of one sandbox run one after another, in the order of the calls. */
-  execute(code: string | Uint8Array, options?: LiveRunOptions): Promise<ExecutionResult>;
-  /** Runs a program with its arguments, in the same order and with the same result as code. */
-  exec(argv: readonly [string, ...string[]], options?: ExecOptions): Promise<ExecutionResult>;
-  /**
-   * Runs code, or a command, in a copy of the workspace, which is gone afterwards: what it did can be looked at, and then be
-   * made to count or be forgotten. Hosts that are allowed are really reached.
-   */
-  dryRun(job: BackgroundJob, options?: DryRunOptions): Promise<DryRun>;
-  /** Starts a process that runs beside the executions. Throws `POLICY_DENIED` for code that is blocked. */
   start(job: BackgroundJob, options?: StartOptions): Promise<BackgroundProcess>;
-  /** The background processes, in the order of their start; of those that have ended the last 20. */
   processes(): readonly BackgroundProcess[];
-  /** Starts a language that keeps its state between executions; `language` otherwise is the sandbox's. */
-  context(language?: string, options?: ContextOptions): Promise<SandboxContext>;
-  /** Opens a port of this host's loopback that leads to one inside. Throws `POLICY_DENIED` without `forwardPorts`. */
-  forward(port: number, options?: { readonly hostPort?: number }): Promise<Forwarding>;
-  /** A page of the output of one of its executions, also while it runs. */
   output(executionId: string, request?: PageRequest): OutputPage;
-  /** The same as it comes, page after page, from any offset: whoever was cut off goes on where he was. */
-  follow(executionId: string, request?: PageRequest): AsyncIterable<OutputPage>;
-  /** Paths are relative to the workspace, or absolute below `/workspace`; text is written as UTF-8. */
-  writeFile(path: string, content: string | Uint8Array): Promise<{ path: string; size: number }>;
-  /** Throws `FILE_NOT_FOUND` or `PATH_OUTSIDE_WORKSPACE`. */
-  readFile(path: string): Promise<FileContent>;
-  /** The content of a file as it is. */
-  readBytes(path: string): Promise<Uint8Array>;
-  /** At most 10,000 entries; `truncated` says that there are more. */
-  listFiles(path?: string): Promise<{ files: readonly FileEntry[]; truncated?: true }>;
-  /** Removes a file, a link itself, or, with `recursive`, a folder with all that is in it. */
-  removeFile(path: string, options?: RemoveOptions): Promise<void>;
-  /** A folder or a file as a tar archive. Whoever does not read it to its end destroys it. */
-  download(path?: string, options?: Omit<TransferOptions, 'onProgress'>): Promise<Readable>;
-  /** A folder's content, or a file, into a folder of the host; `skipped` names what did not come along. */
-  downloadTo(path: string, hostFolder: string, options?: DownloadOptions): Promise<Transferred>;
-  /** Unpacks a tar archive into a folder of the sandbox. */
-  upload(path: string, archive: AsyncIterable<Uint8Array>, options?: UploadOptions): Promise<Unpacked>;
-  /** A folder's content into a folder of the sandbox, or a file to this path there. */
-  uploadFrom(hostPath: string, path?: string, options?: UploadFromOptions): Promise<Transferred>;
-  /**
-   * Installs one package, by its name and perhaps a version: `requests==2.31.0`, `lodash@4`. While it is installed, and
-   * only for that, its registry can be reached. One that fails is a result.
-   */
-  installPackage(name: string, options?: InstallOptions): Promise<InstallResult>;
-  /** Ends every process and removes every trace; safe to call twice. */
-  close(): Promise<void>;
 }
 
 /** Makes a live sandbox. Whoever makes it closes it, or says `await using`; it expires otherwise. */

@@ -13,30 +13,15 @@ import type { SandboxOptions } from './getSandbox.ts';
 import type { InstallOptions } from './installPackage.ts';
 import { type LifeOptions, type Live, type LiveSandbox, openLive } from './liveSandbox.ts';
 import type { ExecOptions, LiveRunOptions, PolicyOptions } from './options.ts';
+import type { SandboxInfo, SandboxService, ServiceSandboxOptions } from './sandboxService.ts';
 
-/** What a sandbox may use; an execution may only lower it. */
-export interface SandboxLimits {
-  readonly memoryMb?: number;
-  /** Cores. */
-  readonly cpu?: number;
-  readonly diskMb?: number;
-  readonly processes?: number;
-  /** Of one execution, where it names no timeout. */
-  readonly timeoutSec?: number;
-  /** Of each stream of one execution, where it names none. */
-  readonly maxOutputBytes?: number;
-}
+export type { SandboxInfo } from './sandboxService.ts';
 
 export interface ManagedSandboxOptions
-  extends LifeOptions,
-    Pick<
-      PolicyOptions,
-      'network' | 'networkEnabled' | 'allowedDomains' | 'onNetwork' | 'minIsolation' | 'requires'
-    > {
-  /** What it shall be called: letters, digits, `.`, `-`, `_`; an id of its own otherwise. */
-  readonly sandboxId?: string;
+  extends ServiceSandboxOptions,
+    Pick<LifeOptions, 'forwardPorts'>,
+    Pick<PolicyOptions, 'onNetwork'> {
   readonly runtime?: string | Runtime;
-  readonly limits?: SandboxLimits;
 }
 
 export interface SandboxManagerOptions extends SandboxOptions {
@@ -58,23 +43,11 @@ export type ManagerEvent =
       readonly message: string;
     };
 
-/** One live sandbox of a manager; times are ISO 8601. */
-export interface SandboxInfo {
-  readonly id: string;
-  readonly runtime: string;
-  readonly language: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  readonly lastUsedAt: string;
-  /** Whether an execution or a background process runs. */
-  readonly running: boolean;
-}
-
 /** Why a sandbox ended is remembered of so many. */
 const REMEMBERED_ENDS = 1000;
 
-/** Live sandboxes by their ids. Whoever makes one closes it, or says `await using`. */
-export class SandboxManager implements AsyncDisposable {
+/** Live sandboxes of this process by their ids. Whoever makes one closes it, or says `await using`. */
+export class SandboxManager implements SandboxService {
   readonly #options: SandboxManagerOptions;
   readonly #contexts = new Map<string | Runtime | undefined, Promise<Context>>();
   readonly #live = new Map<string, Live>();

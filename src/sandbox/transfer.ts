@@ -55,12 +55,12 @@ const MAX_ENTRIES = 100_000;
 /** How often somebody is told how far it is. */
 const PROGRESS_MS = 100;
 
-/** The transfers of one sandbox. */
+/** The transfers of one sandbox, wherever it packs and unpacks them. */
 export class Transfers {
-  readonly #guest: Guest;
+  readonly #guest: Pick<Guest, 'pack' | 'unpack'>;
   readonly #maxBytes: number;
 
-  constructor(guest: Guest, maxBytes: number) {
+  constructor(guest: Pick<Guest, 'pack' | 'unpack'>, maxBytes: number) {
     this.#guest = guest;
     this.#maxBytes = maxBytes;
   }
