@@ -19,7 +19,9 @@ export interface ServeFlags {
   readonly config?: string;
   readonly runtime?: string;
   readonly insecureNoAuthentication?: boolean;
-  readonly allowedHost?: readonly string[];
+  readonly publicUrl?: string;
+  readonly allowHost?: readonly string[];
+  readonly allowOrigin?: readonly string[];
   readonly maxExecutions?: string;
   readonly maxQueue?: string;
   readonly maxBodyMb?: string;
@@ -32,6 +34,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   const port = whole('--port', flags.port, 0, 65_535);
   const drainSec = whole('--drain-sec', flags.drainSec, 0, 3600);
   const limits = limitsFrom(flags);
+  const publicUrl = flags.publicUrl === undefined ? undefined : parsePublicUrl(flags.publicUrl);
   const surroundings = flags.config === undefined ? {} : { configFile: flags.config };
   const log = openLog({
     isJson: flags.jsonLogs === true,
@@ -49,11 +52,13 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
     ...{ host: flags.host, port, log, limits, surroundings, telemetry: await openTelemetry(env) },
     ...{ keys: access.keys, allowRemote: access.allowRemote },
     ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
-    allowedHosts: flags.allowedHost ?? [],
-    mount: (parts) => consoleApp(consoleBackend(parts)),
+    allowedHosts: [...(flags.allowHost ?? []), ...(publicUrl === undefined ? [] : [publicUrl.host])],
+    allowedOrigins: [...(flags.allowOrigin ?? []), ...(publicUrl === undefined ? [] : [publicUrl.origin])],
+    mount: (parts) =>
+      consoleApp(consoleBackend(parts), publicUrl === undefined ? {} : { publicUrl: publicUrl.href }),
   });
   try {
-    writeStateFile({ url: server.url, pid: process.pid }, {});
+    writeStateFile({ url: publicUrl?.origin ?? server.url, pid: process.pid }, {});
     process.stderr.write(access.notes.map((note) => `${note}\n`).join(''));
     process.stdout.write(`${server.url}\n`);
     log.info({ url: server.url }, 'listening');
@@ -91,6 +96,19 @@ function limitsFrom({ maxExecutions, maxQueue, maxBodyMb }: ServeFlags): Partial
     ...(maxQueue === undefined ? {} : { maxQueue: whole('--max-queue', maxQueue, 0, 1_000_000) }),
     ...(maxBodyMb === undefined ? {} : { bodyBytes: whole('--max-body-mb', maxBodyMb, 1, 256) * 1024 ** 2 }),
   };
+}
+
+function parsePublicUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url !== undefined && url.pathname === '/' && url.search === '' && url.username === '';
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
+  throw new SandboxError(
+    'INPUT_INVALID',
+    `--public-url ${JSON.stringify(text.slice(0, 100))} is no address of a server.`,
+    {
+      hint: 'Give it without a path: --public-url https://glovebox.example.org',
+    },
+  );
 }
 
 function whole(flag: string, text: string, least: number, most: number): number {

@@ -37,6 +37,7 @@ export interface ServerOptions {
   readonly runtime?: string | Runtime;
   readonly limits?: Partial<Limits>;
   readonly allowedHosts?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
   /** What else is answered, such as pages for people. */
   readonly mount?: (parts: Parts) => Hono;
 }
@@ -60,7 +61,8 @@ const LAST_ANSWERS_SEC = 2;
 
 /** Listens. Throws `CONFIG_INVALID`, `POLICY_DENIED` or `INPUT_INVALID` where it cannot. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { keys, log, telemetry, surroundings = {}, allowedHosts = [] } = options;
+  const { keys, log, telemetry, surroundings = {} } = options;
+  const { allowedHosts = [], allowedOrigins = [] } = options;
   const limits = { ...defaultLimits(), ...options.limits };
   const asking = new AsyncLocalStorage<Asking>();
   const context = await createContext({
@@ -113,7 +115,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     questions: () => room?.waiting().length ?? 0,
   });
   const mount = options.mount?.(parts);
-  const app = buildApp({ parts, log, guards: { allowedHosts }, mount });
+  const app = buildApp({ parts, log, guards: { allowedHosts, allowedOrigins }, mount });
   const listening = await listen(app.fetch as Parameters<typeof listen>[0], {
     ...{ host: options.host, port: options.port, allowRemote: options.allowRemote ?? false },
     onUnexpected: (error) => log.error({ error: String(error) }, 'unexpected'),

@@ -1,7 +1,6 @@
 /** The same six operations by every way in: each answers the same JSON, or the code of the error. */
 import { isSandboxError } from '../../src/errors.ts';
-import { createContext } from '../../src/operations/context.ts';
-import { executeOnce } from '../../src/operations/execute.ts';
+import { getSandbox } from '../../src/operations/getSandbox.ts';
 import { SandboxManager } from '../../src/operations/sandboxManager.ts';
 import type { SandboxService } from '../../src/operations/sandboxService.ts';
 import { installResultToJson } from '../../src/result/installResultJson.ts';
@@ -34,15 +33,11 @@ export interface Way {
 }
 
 /** In this process. */
-export async function library(configFile: string, env: NodeJS.ProcessEnv): Promise<Way> {
-  const context = await createContext({ configFile, env });
+export function library(configFile: string): { readonly way: Way; readonly close: () => Promise<void> } {
   const manager = new SandboxManager({ configFile });
-  return {
-    ...serviceWay(manager),
-    create: () => manager.createSandboxWith(context, { language: 'python' }),
-    executeOnce: ({ code, ...options }) =>
-      answerOf(async () => resultToJson(await executeOnce(context, { code }, options))),
-  };
+  const executeOnce: Way['executeOnce'] = ({ code, ...options }) =>
+    answerOf(async () => resultToJson(await getSandbox({ configFile }).execute(code, options)));
+  return { way: { ...serviceWay(manager), executeOnce }, close: () => manager.close() };
 }
 
 /** By a client of ours over HTTP. */
@@ -101,7 +96,7 @@ export function commandLine(glovebox: Command, env: Readonly<Record<string, stri
   ];
   return {
     executeOnce: (program) => run('run', ...flags(program)),
-    create: async () => String((await run('sandbox', 'create', '--json') as Json)['id']),
+    create: async () => String(((await run('sandbox', 'create', '--json')) as Json)['id']),
     execute: (id, program) => run('sandbox', 'exec', id, ...flags(program)),
     install: (id, name, registry) => run('sandbox', 'install', id, name, '--registry', registry, '--json'),
     write: (id, path, content) => run('sandbox', 'write', id, path, '--text', content, '--json'),
@@ -121,10 +116,10 @@ export async function mcp(world: McpWorld, env: Readonly<Record<string, string>>
   };
   return {
     executeOnce: (program) => ask('code_execute', { ...program }),
-    create: async () => String(((await ask('code_execute', { code: '', sandbox_id: 'new' })) as Json)['sandbox_id']),
+    create: async () =>
+      String(((await ask('code_execute', { code: '', sandbox_id: 'new' })) as Json)['sandbox_id']),
     execute: (id, program) => ask('code_execute', { ...program, sandbox_id: id }),
-    install: (id, name, registry) =>
-      ask('code_install_package', { package: name, registry, sandbox_id: id }),
+    install: (id, name, registry) => ask('code_install_package', { package: name, registry, sandbox_id: id }),
     write: (id, path, content) => ask('code_write_file', { path, content, sandbox_id: id }),
     read: (id, path) => ask('code_read_file', { path, sandbox_id: id }),
     list: (id, path) => ask('code_list_files', { path, sandbox_id: id }),
@@ -152,7 +147,7 @@ export function http(server: TestServer): Way {
     async read(id, path) {
       const answer = await ask('GET', at(id, 'files/content', path));
       if (!('text' in answer)) return answer;
-      const content = String(answer.text);
+      const content = String(answer['text']);
       return { content, encoding: 'utf8', size: Buffer.byteLength(content) };
     },
     list: (id, path) => ask('GET', at(id, 'files', path)),
