@@ -4,6 +4,7 @@ import { DEFAULT_DOCKER_SETTINGS } from '../src/runtimes/docker/settings.ts';
 import { probeWithin } from '../src/runtimes/probeWithin.ts';
 import { loadRuntime, RUNTIME_NAMES } from '../src/runtimes/registry.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
+import { PARTS } from '../tests/e2e/support/parts.ts';
 
 const required = (process.env['REQUIRED_RUNTIMES'] ?? '').split(',').filter(Boolean);
 const docker = { ...DEFAULT_DOCKER_SETTINGS, runtime: 'runsc' };
@@ -25,7 +26,17 @@ for (const [name, runtime] of Object.entries(engines)) {
   const consequence = demanded ? 'REQUIRED_RUNTIMES names it: the tests fail.' : 'Its tests are skipped.';
   process.stdout.write(`${name}: not here. ${probe.reason} ${probe.fix} ${consequence}\n`);
 }
-for (const name of required.filter((wanted) => !Object.hasOwn(engines, wanted))) {
+for (const [name, whyMissing] of Object.entries(PARTS)) {
+  const reason = whyMissing();
+  const demanded = reason !== undefined && required.includes(name);
+  if (demanded) missing++;
+  const consequence = demanded ? 'REQUIRED_RUNTIMES names it: the tests fail.' : 'Its tests are skipped.';
+  process.stdout.write(
+    reason === undefined ? `${name}: here\n` : `${name}: not here: ${reason}. ${consequence}\n`,
+  );
+}
+const known = [...Object.keys(engines), ...Object.keys(PARTS)];
+for (const name of required.filter((wanted) => !known.includes(wanted))) {
   missing++;
   process.stdout.write(`${name}: REQUIRED_RUNTIMES names it, and there is no such engine.\n`);
 }

@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { describe, it } from 'vitest';
 import { SYSTEM_VIEW } from '../../support/systemView.ts';
 import { cgroupFolders } from '../../support/traces.ts';
-
-/** The browser of the tests. */
-export const CHROMIUM = '/usr/bin/chromium';
+import { PARTS } from './parts.ts';
 
 /** What a test can ask of the machine; each answers why not, by other means than the sources under test. */
 const NEEDS = {
@@ -34,18 +32,7 @@ const NEEDS = {
       return 'runsc does not work here';
     }
   },
-  matplotlib: () => {
-    try {
-      execFileSync(process.env['SANDBOX_PYTHON'] || 'python3', ['-c', 'import matplotlib'], {
-        stdio: 'ignore',
-      });
-      return undefined;
-    } catch {
-      return 'the Python of the sandboxes has no matplotlib';
-    }
-  },
-  chromium: () =>
-    existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM} (on Debian: apt-get install chromium)`,
+  ...PARTS,
   root: () => (process.getuid?.() === 0 ? undefined : 'this user is not root'),
   cgroups: () =>
     cgroupFolders().some(canHoldSandboxes) ? undefined : 'no cgroup of this machine can be written',
