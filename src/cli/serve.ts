@@ -1,15 +1,17 @@
 /** `glovebox serve`: the operations over HTTP. */
-import { loadSettings } from '../config/index.ts';
+import { type LoadOptions, loadSettings } from '../config/index.ts';
 import { consoleApp } from '../console/app.ts';
-import { SandboxError } from '../errors.ts';
+import { isSandboxError, SandboxError } from '../errors.ts';
 import { accessFor } from '../http/access.ts';
 import { consoleBackend } from '../http/consoleBackend.ts';
 import type { Limits } from '../http/limits.ts';
-import { openLog } from '../http/logging.ts';
+import { type Logger, openLog } from '../http/logging.ts';
 import { startServer } from '../http/server.ts';
 import { removeStateFile, writeStateFile } from '../http/stateFile.ts';
 import { openTelemetry } from '../http/telemetry.ts';
 import { Keyring, keysFolder } from '../keys/keyring.ts';
+import { assertReady } from '../operations/assertReady.ts';
+import type { Context } from '../operations/context.ts';
 import { sweepRuntimes } from '../operations/sweep.ts';
 import { linesForTerminal } from './terminal.ts';
 
@@ -35,7 +37,11 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   const drainSec = whole('--drain-sec', flags.drainSec, 0, 3600);
   const limits = limitsFrom(flags);
   const publicUrl = flags.publicUrl === undefined ? undefined : parsePublicUrl(flags.publicUrl);
-  const surroundings = flags.config === undefined ? {} : { configFile: flags.config };
+  const surroundings: LoadOptions = {
+    ...(flags.config === undefined ? {} : { configFile: flags.config }),
+    overrides: { type: flags.runtime },
+    ...{ overrideKind: 'flag', overrideNames: { type: '--runtime' } },
+  };
   const log = openLog({
     isJson: flags.jsonLogs === true,
     write: (line) => void process.stderr.write(`${flags.jsonLogs ? line : linesForTerminal(line)}\n`),
@@ -51,7 +57,6 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   const server = await startServer({
     ...{ host: flags.host, port, log, limits, surroundings, telemetry: await openTelemetry(env) },
     ...{ keys: access.keys, allowRemote: access.allowRemote },
-    ...(flags.runtime === undefined ? {} : { runtime: flags.runtime }),
     allowedHosts: [...(flags.allowHost ?? []), ...(publicUrl === undefined ? [] : [publicUrl.host])],
     allowedOrigins: [...(flags.allowOrigin ?? []), ...(publicUrl === undefined ? [] : [publicUrl.origin])],
     mount: (parts) =>
@@ -62,6 +67,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
     process.stderr.write(access.notes.map((note) => `${note}\n`).join(''));
     process.stdout.write(`${server.url}\n`);
     log.info({ url: server.url }, 'listening');
+    await tellIfNotReady(server.parts.context, log);
     const signal = await stopped;
     log.info({ signal, drain_sec: drainSec }, 'ending');
   } finally {
@@ -70,6 +76,16 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   }
   log.info('ended');
   return 0;
+}
+
+/** It serves all the same: an engine may come later. `/readyz` says the same meanwhile. */
+async function tellIfNotReady(context: Context, log: Logger): Promise<void> {
+  try {
+    await assertReady(context);
+  } catch (error) {
+    if (!isSandboxError(error)) throw error;
+    log.warn({ code: error.code, message: error.message, hint: error.hint }, 'nothing can be run yet');
+  }
 }
 
 /** Resolves at the first signal to its name; the second one ends the process at once. */
