@@ -94,6 +94,16 @@ export function narrowerDomains(
   );
 }
 
+/** The mappings of names that one of the domains allows. Throws `INPUT_INVALID` as `compileRules` does. Pure. */
+export function mappingsOf(rules: EgressRules): EgressRules['hostMap'] {
+  const { domains } = compileRules(rules);
+  const isAllowed = (name: string): boolean => {
+    const host = parseHost(name);
+    return host !== undefined && domains.some((rule) => matches(rule, host.name));
+  };
+  return Object.fromEntries(Object.entries(rules.hostMap).filter(([name]) => isAllowed(name)));
+}
+
 function covers(outer: DomainRule, inner: DomainRule): boolean {
   const inPorts = inner.ports.every((port) => outer.ports.includes(port));
   const same = outer.name === inner.name && outer.below === inner.below;

@@ -1,4 +1,5 @@
 import type { LoadedSettings, SettingKey } from '../config/index.ts';
+import { mappingsOf } from '../egress/match.ts';
 import { strictestIsolation } from '../policy/isolation.ts';
 import type { Policy, WantedLimit } from '../policy/policy.ts';
 import { isEngineContainer } from '../runtimes/registry.ts';
@@ -29,11 +30,16 @@ export function policyFor(
   lifetime: Lifetime = 'single',
 ): BuiltPolicy {
   if (!onlyTightens(surface)) return buildPolicy(loaded, options, runtime, lifetime);
-  const { policy } = buildPolicy(loaded, {}, runtime, lifetime);
-  const { allowedDomains } = loaded.settings;
-  const cut = tightened({ policy, allowedDomains }, options);
-  const built = buildPolicy(loaded, cut.options, runtime, lifetime);
-  return { ...built, warnings: [...cut.warnings, ...built.warnings] };
+  const operators = buildPolicy(loaded, {}, runtime, lifetime).policy;
+  const { allowedDomains, hostMap = {} } = loaded.settings;
+  const cut = tightened({ policy: operators, allowedDomains }, options);
+  const { policy, warnings } = buildPolicy(loaded, cut.options, runtime, lifetime);
+  // An open network does not lead to what is mapped: only the operator's own domains do.
+  const egress = policy.egress && { ...policy.egress, hostMap: mappingsOf({ allowedDomains, hostMap }) };
+  return {
+    policy: { ...policy, ...(egress === undefined ? {} : { egress }) },
+    warnings: [...cut.warnings, ...warnings],
+  };
 }
 
 /** Settings and options to the policy of one sandbox of the runtime of this name. Pure. */

@@ -47,6 +47,19 @@ describe('a surface that a model speaks through', () => {
     expect(warnings).toHaveLength(4);
   });
 
+  it('lets nobody choose a mapped name, which an open network does not lead to', async () => {
+    const read = await loadSettings({ ...PLACE, env: { DOCKER_NETWORK_ENABLED: 'true' } });
+    const hostMap = { 'db.corp': '127.0.0.1:5432' };
+    const asked = { allowedDomains: ['*.corp', 'example.org'] };
+    const egressOf = (surface: 'library' | 'mcp', allowedDomains: readonly string[]) => {
+      const loaded = { ...read, settings: { ...read.settings, hostMap, allowedDomains } };
+      return policyFor({ loaded, surface }, asked, 'docker').policy.egress;
+    };
+    expect(egressOf('library', [])).toEqual({ ...asked, hostMap });
+    expect(egressOf('mcp', [])).toEqual({ ...asked, hostMap: {} });
+    expect(egressOf('mcp', ['DB.corp.'])).toEqual({ ...asked, hostMap });
+  });
+
   it('cuts output, life and ports as well', async () => {
     const loaded = await loadSettings(PLACE);
     const free = { loaded, surface: 'library' } as const;
