@@ -60,7 +60,10 @@ export async function openContext(
       ...(limits === undefined ? {} : { limits }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
-  const wish = () => ({ parameters: { language: language.name, variables: Object.keys(env).sort() } });
+  const wish = () => ({
+    parameters: { language: language.name, variables: Object.keys(env).sort() },
+    signal: options.signal,
+  });
   const kernel = await recorded(context, { sandbox, env }, 'start_context', wish, start);
   const notes = [...opened.warnings, ...warnings];
   return {

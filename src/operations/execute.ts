@@ -243,7 +243,7 @@ export async function openSandbox(
   const make = () => Sandbox.create(choice, choice.policy, languages, options.signal, use);
   const executions = new Set<Promise<unknown>>();
   const { sandbox, endRecorded } = await makeRecorded(context, make, {
-    ...{ executions, secrets },
+    ...{ executions, secrets, signal: options.signal },
     runtime: choice.runtime.name,
     policy: choice.policy,
     parameters: {

@@ -66,6 +66,7 @@ export async function installPackage(
   const allowScripts = options.allowScripts ?? false;
   const question = () => ({
     parameters: describeInstallation({ installer, package: wish, registry, allowScripts, timeoutSec }),
+    signal: options.signal,
   });
   const install = () =>
     sandbox.install({

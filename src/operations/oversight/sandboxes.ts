@@ -52,13 +52,15 @@ export interface Making {
   readonly secrets: readonly string[];
   /** What runs in it. */
   readonly executions: ReadonlySet<Promise<unknown>>;
+  /** Withdraws the question, too. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Makes a sandbox, and resolves to when its end is recorded as well; one that cannot be recorded is gone again. */
 export async function makeRecorded(
   { oversight }: Context,
   make: () => Promise<Sandbox>,
-  { runtime, policy, parameters, secrets, executions }: Making,
+  { runtime, policy, parameters, secrets, executions, signal }: Making,
 ): Promise<{ readonly sandbox: Sandbox; readonly endRecorded: Promise<void> }> {
   if (oversight === undefined) return { sandbox: await make(), endRecorded: Promise.resolve() };
   const { describePolicy, describeSandbox } = await import('./describe.ts');
@@ -69,6 +71,7 @@ export async function makeRecorded(
     sandboxId: null,
     parameters,
     secrets,
+    signal,
   });
   let made: Sandbox | undefined;
   try {
@@ -112,6 +115,8 @@ export interface Wish {
   readonly content?: { readonly bytes: Uint8Array };
   /** What is brought along that nobody has read yet, as a sentence. */
   readonly unknownContent?: string;
+  /** Withdraws the question. */
+  readonly signal?: AbortSignal | undefined;
   /** What is seen in the code that is written; asked where somebody decides. */
   look?(): Promise<Seen>;
 }
@@ -142,10 +147,10 @@ export async function recorded<T>(
   if (oversight === undefined) return action();
   const { describePolicy } = await import('./describe.ts');
   const { id: sandboxId, runtime, policy } = sandbox;
-  const { parameters, content, unknownContent, look } = wish();
+  const { parameters, content, unknownContent, signal, look } = wish();
   const passage = oversight.request({
     ...{ id: randomUUID(), operation, sandboxId, sandboxInstance: instanceOf(sandbox) },
-    ...{ parameters, unknownContent, secrets: Object.values(env) },
+    ...{ parameters, unknownContent, signal, secrets: Object.values(env) },
     ...(content === undefined ? {} : { code: { language: null, bytes: content.bytes } }),
   });
   if (oversight.gate !== undefined && look !== undefined) passage.saw(await look());
