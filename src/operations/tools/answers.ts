@@ -1,6 +1,6 @@
 /** What a call came to, as a model reads it. Pure. */
 import { isSandboxError } from '../../errors.ts';
-import type { ContextExecution, RichResult } from '../../result/contextExecution.ts';
+import type { ContextError, ContextExecution, RichResult } from '../../result/contextExecution.ts';
 import { contextExecutionToJson } from '../../result/contextExecutionJson.ts';
 import type { ExecutionResult } from '../../result/result.ts';
 import { resultToJson } from '../../result/resultJson.ts';
@@ -33,22 +33,34 @@ export function executed(result: ExecutionResult, maxBytes: number): ToolAnswer 
 
 /** The answer to a program that ran in a kept sandbox, where state stays. */
 export function executedIn(kept: Kept, result: ContextExecution, maxBytes: number): ToolAnswer {
-  const { json, pictures } = told(result.results);
+  const { json, pictures, leftOut } = told(result.results);
+  const notTold = result.resultsLeftOut + leftOut;
   const shown = json.flatMap(({ type, text }) => (typeof text === 'string' ? [`[${type}] ${text}`] : []));
   const sections = [
     resultForModel(result, maxBytes),
     cut(shown.join('\n'), maxBytes),
     pictures.length === 0 ? '' : `(${pictures.length} picture${pictures.length === 1 ? '' : 's'})`,
+    notTold === 0 ? '' : `(${notTold} more ${notTold === 1 ? 'result is' : 'results are'} left out)`,
     result.ended === undefined ? '' : `The variables of this language are lost: ${result.ended}`,
     footer(kept),
   ];
   const text = sections.filter((section) => section !== '').join('\n');
   return {
     text: withWarnings(text, result.meta.warnings),
-    structured: { ...contextExecutionToJson(result), results: json, ...keptJson(kept) },
+    structured: {
+      ...contextExecutionToJson(result),
+      ...{ results: json, results_left_out: notTold },
+      ...(result.error === undefined ? {} : { error: errorJson(result.error) }),
+      ...keptJson(kept),
+    },
     ...{ pictures, isError: isRefused(result) },
     ...(isRefused(result) ? {} : { kept: { sandboxId: kept.id, executionId: result.meta.executionId } }),
   };
+}
+
+function errorJson({ name, value, traceback }: ContextError): Readonly<Record<string, unknown>> {
+  const short = (text: string): string => cut(text, MAX_FORM_CHARACTERS);
+  return { name: short(name), value: short(value), traceback: short(traceback) };
 }
 
 /** What was not run is an error; a program that failed was run. */
@@ -92,7 +104,7 @@ export function filesListed(
   listed: { readonly files: readonly FileEntry[]; readonly truncated?: true },
   maxBytes: number,
 ): ToolAnswer {
-  const files = listed.files.slice(0, MAX_ENTRIES);
+  const files = withinRoom(listed.files.slice(0, MAX_ENTRIES), MAX_JSON_CHARACTERS);
   const truncated = listed.truncated === true || files.length < listed.files.length;
   const lines = files.map(({ path, type, size }) => {
     // A name can hold anything; one line each.
@@ -142,6 +154,19 @@ export function cut(text: string, maxBytes: number): string {
 
 const MAX_ENTRIES = 1000;
 
+/** How long a list is as JSON, whatever a program makes of its members. */
+const MAX_JSON_CHARACTERS = 128 * 1024;
+
+/** The first of them whose JSON has room together. */
+function withinRoom<T>(members: readonly T[], characters: number): readonly T[] {
+  let room = characters;
+  const end = members.findIndex((member) => {
+    room -= JSON.stringify(member).length;
+    return room < 0;
+  });
+  return end < 0 ? members : members.slice(0, end);
+}
+
 /** What clients take at once. */
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
 
@@ -151,13 +176,14 @@ function pictureType(base64: string): ToolPicture['mimeType'] | undefined {
   return base64.startsWith('/9j/') ? 'image/jpeg' : undefined;
 }
 
-/** Pictures apart from the rest, which is bounded in each of its forms. */
+/** Pictures apart from the rest, which is bounded in each of its forms and together. */
 function told(results: readonly RichResult[]): {
   readonly json: readonly Record<string, unknown>[];
   readonly pictures: readonly ToolPicture[];
+  readonly leftOut: number;
 } {
   const pictures: ToolPicture[] = [];
-  const json = results.map(({ png, jpeg, extra: _extra, json: value, ...forms }) => {
+  const all = results.map(({ png, jpeg, extra: _extra, json: value, ...forms }) => {
     const notes = [...(forms.notes ?? [])];
     const picture = png ?? jpeg;
     if (picture !== undefined) {
@@ -175,7 +201,8 @@ function told(results: readonly RichResult[]): {
       ...(notes.length === 0 ? {} : { notes }),
     };
   });
-  return { json, pictures };
+  const json = withinRoom(all, MAX_JSON_CHARACTERS);
+  return { json, pictures, leftOut: all.length - json.length };
 }
 
 function footer({ id, expiresAt }: Kept): string {
