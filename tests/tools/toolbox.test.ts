@@ -31,7 +31,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Wish {
   readonly settings?: Record<string, string>;
-  readonly answer?: (question: Question) => Promise<Answer>;
+  readonly answer?: (question: Question, signal: AbortSignal) => Promise<Answer>;
   readonly manager?: SandboxManager;
   readonly patienceSec?: number;
 }
@@ -218,6 +218,92 @@ describeWith(['bubblewrap'], 'the tools of an agent', () => {
       { signal: cancel.signal, onOutput: () => cancel.abort() },
     );
     expect(answer.structured).toMatchObject({ outcome: 'cancelled', stdout: expect.stringMatching(/^on/) });
+  });
+
+  it('keep the variables of two programs that begin at once', async () => {
+    const box = await toolbox();
+    const id = idOf(await call(box, 'code_write_file', { path: 'n', content: '' }));
+    const run = (code: string) => call(box, 'code_execute', { code, sandbox_id: id });
+    await Promise.all([run('a = 1'), run('b = 2')]);
+    expect((await run('a + b')).structured).toMatchObject({ results: [{ text: '3' }] });
+  });
+
+  it('bound what a program shows, raises and calls its files, and say what is left out', async () => {
+    const box = await toolbox();
+    const shown = await call(box, 'code_execute', {
+      code: `class Wide:
+  def _repr_mimebundle_(self, **k):
+    return {t: "x" * 3000 for t in ("text/plain", "text/html", "text/markdown", "text/latex")}
+for _ in range(100): display(Wide())
+import os
+for i in range(900): open(f"{i}-" + "n" * 200, "w").close()
+raise ValueError("v" * 300_000)`,
+      sandbox_id: 'new',
+    });
+    const { results, results_left_out: leftOut } = shown.structured as {
+      results: [];
+      results_left_out: number;
+    };
+    expect([results.length > 0, results.length + leftOut]).toEqual([true, 100]);
+    expect(shown.text).toContain(`\n(${leftOut} more results are left out)\n`);
+    expect(JSON.stringify(shown.structured).length).toBeLessThan(256 * 1024);
+    const listed = await call(box, 'code_list_files', { sandbox_id: idOf(shown) });
+    expect(listed.structured).toMatchObject({ truncated: true });
+    expect(JSON.stringify(listed.structured).length).toBeLessThan(160 * 1024);
+  });
+
+  it('leave no sandbox behind that nobody knows', async () => {
+    await using manager = new SandboxManager();
+    const box = await toolbox({ manager });
+    const cancel = new AbortController();
+    const cancelled = await box.call(
+      'code_execute',
+      { code: 'print("on", flush=True)\nwhile True: pass', sandbox_id: 'new' },
+      { signal: cancel.signal, onOutput: () => cancel.abort() },
+    );
+    expect([cancelled.structured['outcome'], manager.list()]).toEqual(['cancelled', []]);
+    const known = await call(box, 'code_execute', { code: '1', sandbox_id: 'new' });
+    expect(manager.list()).toMatchObject([{ id: idOf(known) }]);
+    const isBeingMade = call(box, 'code_execute', { code: '1', sandbox_id: 'new' });
+    await box.close();
+    const late = await call(box, 'code_execute', { code: '1' });
+    expect([codeOf(await isBeingMade), codeOf(late), manager.list()]).toEqual([
+      ...['SANDBOX_CLOSED', 'SANDBOX_CLOSED'],
+      [],
+    ]);
+  });
+
+  it('go on in both sandboxes where the same call waits twice', async () => {
+    const answer = ({ operation }: Question) =>
+      operation === 'execute' ? new Promise<never>(() => {}) : Promise.resolve({ approved: true } as const);
+    const box = await toolbox({ answer, patienceSec: 0.1 });
+    const twice = async () => {
+      const input = { code: 'print(1)', sandbox_id: 'new' };
+      const answers = await Promise.all([call(box, 'code_execute', input), call(box, 'code_execute', input)]);
+      return answers.map(codeOf);
+    };
+    expect(await twice()).toEqual(['APPROVAL_PENDING', 'APPROVAL_PENDING']);
+    const ids = box.sandboxes().map(({ id }) => id);
+    expect(ids).toHaveLength(2);
+    expect(await twice()).toEqual(['APPROVAL_PENDING', 'APPROVAL_PENDING']);
+    expect(box.sandboxes().map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('withdraw the question about a new sandbox when the call is cancelled', async () => {
+    const cancel = new AbortController();
+    const signals: AbortSignal[] = [];
+    const answer = (_question: Question, signal: AbortSignal) => {
+      signals.push(signal);
+      setImmediate(() => cancel.abort());
+      return new Promise<never>(() => {});
+    };
+    const box = await toolbox({ answer, patienceSec: 30 });
+    const cancelled = await box.call(
+      'code_execute',
+      { code: '1', sandbox_id: 'new' },
+      { signal: cancel.signal },
+    );
+    expect([codeOf(cancelled), signals.map(({ aborted }) => aborted)]).toEqual(['APPROVAL_DENIED', [true]]);
   });
 });
 

@@ -25,10 +25,7 @@ export class KeptSandboxes {
   async create(options: Options): Promise<LiveSandbox> {
     const id = await this.#manager.createSandboxWith(this.#context, options);
     this.#own.set(id, new Map());
-    for (const oldest of this.#own.keys()) {
-      if (this.#own.size <= REMEMBERED) break;
-      this.#own.delete(oldest);
-    }
+    this.#forgetOldest();
     return this.#manager.get(id);
   }
 
@@ -45,11 +42,21 @@ export class KeptSandboxes {
   /** The context of a language, which is started where there is none that lives. */
   async context({ id }: LiveSandbox, language: LanguageName): Promise<SandboxContext> {
     const contexts = this.#own.get(id);
-    const known = await contexts?.get(language)?.catch(() => undefined);
-    if (known !== undefined && known.ended === undefined) return known;
-    const started = this.get(id).context(language);
-    contexts?.set(language, started);
-    return started;
+    for (;;) {
+      const known = contexts?.get(language);
+      // Nothing is waited for between looking and starting: two calls at once share one.
+      const starting = known ?? this.get(id).context(language);
+      contexts?.set(language, starting);
+      const forget = (): void => {
+        if (contexts?.get(language) === starting) contexts.delete(language);
+      };
+      const context = await starting.catch((error: unknown) => {
+        forget();
+        throw error;
+      });
+      if (context.ended === undefined || known === undefined) return context;
+      forget();
+    }
   }
 
   /** Those that live. */
@@ -68,5 +75,14 @@ export class KeptSandboxes {
     const ends = await Promise.allSettled(this.list().map(({ id }) => this.#manager.destroySandbox(id)));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /** Never those that live: they would have no owner any more. */
+  #forgetOldest(): void {
+    const living = new Set(this.list().map(({ id }) => id));
+    for (const oldest of this.#own.keys()) {
+      if (this.#own.size <= REMEMBERED) break;
+      if (!living.has(oldest)) this.#own.delete(oldest);
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { z } from 'zod';
 import { isSandboxError, SandboxError } from '../../errors.ts';
 import { installResultToJson } from '../../result/installResultJson.ts';
@@ -37,7 +38,10 @@ export class Toolbox implements AsyncDisposable {
   readonly #kept: KeptSandboxes;
   readonly #maxTextBytes: number;
   /** New sandboxes in which something waits for a person, by the call: the same call again goes on there. */
-  readonly #waiting = new Map<string, string>();
+  readonly #waiting = new Map<string, string[]>();
+  /** What `close` has to wait for: it has no sandbox yet that could be ended. */
+  readonly #unfinished = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
 
   constructor({ context, manager, maxTextBytes = MAX_TEXT_BYTES }: ToolboxOptions) {
     this.#context = context;
@@ -45,13 +49,20 @@ export class Toolbox implements AsyncDisposable {
     this.#manager = manager ?? (this.#ownManager as SandboxManager);
     this.#kept = new KeptSandboxes(context, this.#manager);
     this.#maxTextBytes = maxTextBytes;
+    // Every call listens.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** Does what a tool is for. Never rejects: whatever goes wrong is the answer. */
   async call(name: string, input: unknown, options: ToolCallOptions = {}): Promise<ToolAnswer> {
     try {
       const known = checkName(name);
-      return await this.#tools[known](checkInput(known, input) as never, options);
+      const signals = [this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])];
+      this.#closing.signal.throwIfAborted();
+      return await this.#tools[known](checkInput(known, input) as never, {
+        ...options,
+        signal: AbortSignal.any(signals),
+      });
     } catch (error) {
       return failed(error);
     }
@@ -67,10 +78,15 @@ export class Toolbox implements AsyncDisposable {
     return this.#kept.get(id);
   }
 
-  /** Ends every sandbox of this agent; safe to call twice. */
+  /** Ends every sandbox of this agent, and whatever is on its way to one; safe to call twice. */
   async close(): Promise<void> {
-    await this.#kept.close();
-    await this.#ownManager?.close();
+    this.#closing.abort(toolsClosed());
+    await Promise.allSettled(this.#unfinished);
+    try {
+      await this.#kept.close();
+    } finally {
+      await this.#ownManager?.close();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -80,7 +96,7 @@ export class Toolbox implements AsyncDisposable {
   readonly #tools: Tools = {
     code_execute: (input, options) =>
       input.sandbox_id === undefined
-        ? this.#executeOnce(input, options)
+        ? this.#untilClosed(this.#executeOnce(input, options))
         : this.#in('code_execute', input.sandbox_id, input, options, (sandbox) =>
             this.#executeIn(sandbox, input, options),
           ),
@@ -157,17 +173,18 @@ export class Toolbox implements AsyncDisposable {
   ): Promise<ToolAnswer> {
     if (id !== undefined && id !== NEW) return action(this.#kept.get(id));
     const call = JSON.stringify([name, input]);
-    const sandbox = await this.#newSandbox(call, input as Partial<Input<'code_execute'>>, options);
+    const made = this.#newSandbox(call, input as Partial<Input<'code_execute'>>, options);
+    const sandbox = await this.#untilClosed(made);
     let isOfUse = false;
     try {
       const answer = await action(sandbox);
-      isOfUse = !answer.isError;
+      // Nobody learns the id of what was cancelled.
+      isOfUse = !answer.isError && options.signal?.aborted !== true;
       return answer;
     } catch (error) {
       if (!isSandboxError(error) || error.code !== 'APPROVAL_PENDING') throw error;
       isOfUse = true;
-      this.#waiting.set(call, sandbox.id);
-      void sandbox.whenEnded.then(() => this.#waiting.delete(call));
+      this.#waitIn(sandbox, call);
       throw error;
     } finally {
       if (!isOfUse) await this.#kept.destroy(sandbox.id);
@@ -179,8 +196,7 @@ export class Toolbox implements AsyncDisposable {
     input: Partial<Input<'code_execute'>>,
     { signal }: ToolCallOptions,
   ): Promise<LiveSandbox> {
-    const waiting = this.#waiting.get(call);
-    this.#waiting.delete(call);
+    const waiting = this.#waiting.get(call)?.shift();
     if (waiting !== undefined) return this.#kept.get(waiting);
     return this.#kept.create({
       ...(input.language === undefined ? {} : { language: input.language }),
@@ -188,6 +204,31 @@ export class Toolbox implements AsyncDisposable {
       ...(signal === undefined ? {} : { signal }),
     });
   }
+
+  /** The same call made twice at once waits in two sandboxes. */
+  #waitIn({ id, whenEnded }: LiveSandbox, call: string): void {
+    const waiting = this.#waiting.get(call) ?? [];
+    this.#waiting.set(call, [...waiting, id]);
+    void whenEnded.then(() => {
+      const left = this.#waiting.get(call)?.filter((other) => other !== id) ?? [];
+      if (left.length === 0) this.#waiting.delete(call);
+      else this.#waiting.set(call, left);
+    });
+  }
+
+  #untilClosed<T>(work: Promise<T>): Promise<T> {
+    this.#unfinished.add(work);
+    const over = (): void => void this.#unfinished.delete(work);
+    work.then(over, over);
+    return work;
+  }
+}
+
+function toolsClosed(): SandboxError {
+  return new SandboxError('SANDBOX_CLOSED', 'The tools have been closed, and their sandboxes with them.', {
+    hint: 'Open new ones.',
+    details: { reason: 'tools_closed' },
+  });
 }
 
 function checkName(name: string): ToolName {
