@@ -96,7 +96,6 @@ function holdsFor(grant: Grant, { proposal, level }: Wanted): boolean {
 
 function hashFor(scope: Grant['scope'], proposal: Proposal): string {
   if (scope === 'exact') return proposalHash(proposal);
-  const { operation, policy, runtime, sandboxId, sandboxInstance } = proposal;
-  const place = { runtime, sandboxId, ...(sandboxInstance === undefined ? {} : { sandboxInstance }) };
-  return proposalHash({ operation, policy, ...place, parameters: {} });
+  const { code: _code, unknownContent: _unknown, ...rest } = proposal;
+  return proposalHash({ ...rest, parameters: {} });
 }

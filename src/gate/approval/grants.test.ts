@@ -95,6 +95,7 @@ describe('a grant for an operation', () => {
     ['the runtime', { runtime: 'local' }],
     ['the sandbox', { sandboxId: 'box-2' }],
     ['the sandbox of that name', { sandboxInstance: 'another' }],
+    ['whoever asks', { askedBy: 'another' }],
     ['no sandbox', { sandboxId: null }],
     ['the operation', { operation: 'write_file' }],
   ])('does not hold when another is %s', async (_, change) => {
