@@ -72,7 +72,7 @@ export class Gate {
 
   /**
    * Resolves to the decision, which holds the very bytes that it is about. Rejects with `INPUT_INVALID` for a proposal that
-   * cannot be shown, and with what `onEvent` or the grants reject with; nothing is allowed then.
+   * cannot be shown, with `QUOTA_EXCEEDED` where too many questions of whoever asks are open, and with what `onEvent` or the grants reject with; nothing is allowed then.
    */
   async decide(proposal: Proposal, sights: readonly Sight[], options: DecideOptions = {}): Promise<Decision> {
     const request = this.#request(proposal, sights, options);
@@ -145,7 +145,8 @@ export class Gate {
       return askPeople(this.#question(request), this.#approvers, { signal, clock });
     if (patienceSec === undefined) return this.#asked(request, signal).outcome;
     const ask = (own: AbortSignal) => this.#asked(request, own);
-    return this.#open.outcome(request.hash, ask, { patienceSec, signal, clock });
+    const { askedBy } = request.proposal;
+    return this.#open.outcome(request.hash, ask, { patienceSec, signal, clock, askedBy });
   }
 
   #asked(request: Request, signal: AbortSignal | undefined): Asked {

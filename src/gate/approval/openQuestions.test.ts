@@ -123,6 +123,43 @@ describe('a question that outlives whoever asked it', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    'gives one yes, and not for ever, where patience ends %i steps after the answer',
+    async (steps) => {
+      const { asked, decide } = gated();
+      const first = decide().then(
+        ({ verdict }) => verdict,
+        () => 'pending',
+      );
+      await vi.advanceTimersByTimeAsync(0);
+      asked[0]?.answer({ approved: true });
+      for (let step = 0; step < steps; step++) await undefined;
+      vi.advanceTimersByTime(40_000);
+      expect(['allow', 'pending']).toContain(await first);
+      await vi.advanceTimersByTimeAsync(121_000);
+      const later = expect(decide()).rejects.toEqual(PENDING);
+      await vi.advanceTimersByTimeAsync(40_000);
+      await later;
+    },
+  );
+
+  it('is not asked where whoever asks has a hundred of them open, and is for another who asks', async () => {
+    const { asked, decide } = gated();
+    const all = Array.from({ length: 101 }, (_, number) =>
+      decide({ ...PROPOSAL, parameters: { number } }).catch(({ code }: { code: string }) => code),
+    );
+    const others = decide({ ...PROPOSAL, askedBy: 'somebody else' }).catch(({ code }) => code);
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect([...new Set(await Promise.all(all.slice(0, 100))), await all[100], await others]).toEqual([
+      ...['APPROVAL_PENDING', 'QUOTA_EXCEEDED', 'APPROVAL_PENDING'],
+    ]);
+    expect(asked).toHaveLength(101);
+    await vi.advanceTimersByTimeAsync(60_000);
+    void decide({ ...PROPOSAL, parameters: { number: 101 } }).catch(() => {});
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asked).toHaveLength(102);
+  });
+
   it('gives an answer that nobody fetched no longer than two minutes', async () => {
     const { asked, decide } = gated();
     const first = expect(decide()).rejects.toEqual(PENDING);
