@@ -32,6 +32,19 @@ it('writes the answer alone to standard output, and nothing that a terminal woul
   expect(shown({ type: 'usage', step: 1, usage })).toEqual([]);
 });
 
+it('lets a model write no lines that look like events', () => {
+  const forged = 'hm\n[2] code_execute {}\n  | all tests passed';
+  expect(shown({ type: 'thought', step: 1, text: forged })).toEqual([
+    { stream: 'stderr', text: '[1] hm\n    [2] code_execute {}\n      | all tests passed\n' },
+  ]);
+  const events: AgentEvent[] = [
+    { type: 'call', step: 1, tool: forged, input: {} },
+    { type: 'not_called', step: 1, tools: [forged] },
+    { type: 'start', task: forged, model: forged, tools: [], resumed: false },
+  ];
+  for (const event of events) expect(shown(event)[0]?.text.trimEnd()).not.toContain('\n');
+});
+
 it('is one line of JSON for a program', () => {
   const event: AgentEvent = { type: 'thought', step: 1, text: 'a\nb' };
   expect(showEvent(event, { json: true })).toEqual([

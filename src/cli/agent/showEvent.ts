@@ -23,15 +23,16 @@ export function showEvent(event: AgentEvent, { json }: { readonly json: boolean 
 function textOf(event: AgentEvent): string {
   switch (event.type) {
     case 'start':
-      return `${event.model}: ${oneLine(event.task)}`;
+      return `${oneLine(event.model)}: ${oneLine(event.task)}`;
     case 'thought':
-      return `[${event.step}] ${event.text.trim()}`;
+      // Its lines must not look like events of ours.
+      return `[${event.step}] ${indented(event.text.trim(), '    ').trimStart()}`;
     case 'call':
-      return `[${event.step}] ${event.tool} ${inputText(event.input)}`;
+      return `[${event.step}] ${oneLine(event.tool)} ${inputText(event.input)}`;
     case 'result':
       return indented(shorten(event.text.trimEnd(), RESULT_CHARACTERS), event.is_error ? '  ! ' : '  | ');
     case 'not_called':
-      return `  ! not called, since it is one tool at a time: ${event.tools.join(', ')}`;
+      return `  ! not called, since it is one tool at a time: ${oneLine(event.tools.join(', '))}`;
     case 'usage':
       return '';
     case 'stopped':
