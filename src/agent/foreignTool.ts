@@ -5,6 +5,7 @@ import { cut, failed } from '../operations/tools/answers.ts';
 import { callTool } from '../operations/tools/callTool.ts';
 import type { ToolAnswer } from '../operations/tools/tool.ts';
 import { type AgentTool, type ObjectSchema, TOOL_NAME } from './agentTool.ts';
+import { isTooDeep } from './depth.ts';
 import { shorten } from './shorten.ts';
 
 /** A tool that somebody else wrote, and that runs outside of any sandbox. */
@@ -39,11 +40,10 @@ export function foreignTool(context: Context, tool: ForeignTool): AgentTool {
       try {
         const input = inputOf(tool, given);
         const call = { tool: name, from, input, secrets, signal };
-        return answerOf(
-          await callTool(context, call, () => unlessAborted(() => tool.run(input, signal), signal)),
-        );
+        const run = () => unlessAborted(() => tool.run(input, signal), signal);
+        return bounded(answerOf(await callTool(context, call, run)));
       } catch (error) {
-        return failed(error);
+        return bounded(failed(error));
       }
     },
   };
@@ -73,7 +73,16 @@ function inputOf({ name, check = () => {} }: ForeignTool, given: unknown): Reado
 }
 
 function answerOf({ text, structured = {}, isError = false }: ForeignResult): ToolAnswer {
-  return { text: cut(text || '(no output)', MAX_TEXT_BYTES), structured, pictures: [], isError };
+  return { text: text || '(no output)', structured, pictures: [], isError };
+}
+
+/** As much of it as a model can be told, also where it failed. */
+function bounded({ text, structured, ...rest }: ToolAnswer): ToolAnswer {
+  return {
+    ...rest,
+    text: cut(text, MAX_TEXT_BYTES),
+    structured: isTooDeep(structured) ? { output: '(nested too deeply)' } : structured,
+  };
 }
 
 /** Nobody waits any longer for what does not listen to the signal. */

@@ -303,6 +303,15 @@ describeWith(['bubblewrap'], 'an agent', () => {
     }
   });
 
+  it('fails where the model nests what it gives so deeply that nobody could keep it', async () => {
+    const input = JSON.parse(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`);
+    const model = scriptedModel([{ calls: [{ tool: 'code_execute', input }] }]);
+    await expect(run(model, { task: 'Nest.' })).rejects.toMatchObject({
+      ...{ code: 'MODEL_FAILED', message: expect.stringContaining('nested too deeply') },
+    });
+    expect(memory().messages).toEqual([{ role: 'user', content: 'Nest.' }]);
+  });
+
   it('keeps no secret: not the key, and not what looks like one', async () => {
     const key = 'my-very-own-key-000111';
     const scripted = scriptedModel([

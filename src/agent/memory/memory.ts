@@ -1,5 +1,6 @@
 /** What an agent keeps of a task: the conversation, and what was run. */
 import type { ModelMessage } from 'ai';
+import { MAX_DEPTH } from '../depth.ts';
 import { shorten } from '../shorten.ts';
 
 /** One call of a tool; times are ISO 8601. */
@@ -71,11 +72,12 @@ export function withCall(
 const MAX_TEXT_CHARACTERS = 8192;
 const MAX_ELEMENTS = 200;
 
-/** A JSON value with its long texts shortened and its long lists cut. */
-function bounded(value: unknown): unknown {
+/** A JSON value with its long texts shortened, its long lists cut, and what is nested too deeply left out. */
+function bounded(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return shorten(value, MAX_TEXT_CHARACTERS);
-  if (Array.isArray(value)) return value.slice(0, MAX_ELEMENTS).map(bounded);
   if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) return '(nested too deeply)';
+  if (Array.isArray(value)) return value.slice(0, MAX_ELEMENTS).map((inner) => bounded(inner, depth + 1));
   const entries = Object.entries(value).slice(0, MAX_ELEMENTS);
-  return Object.fromEntries(entries.map(([key, inner]) => [key, bounded(inner)]));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, bounded(inner, depth + 1)]));
 }

@@ -5,6 +5,7 @@ import { readPrivateFile, writePrivateFile } from '../../files/privateFiles.ts';
 import { withoutSecrets } from '../../operations/oversight/recordable.ts';
 import { loadAi } from '../model/askModel.ts';
 import { withoutPictures } from '../modelOutput.ts';
+import { shorten } from '../shorten.ts';
 import type { Memory } from './memory.ts';
 
 /** Larger ones are neither written nor read. */
@@ -35,7 +36,7 @@ export async function readMemory(path: string): Promise<Memory | undefined> {
   const value = parsed(file.text);
   const { version } = (value ?? {}) as { version?: unknown };
   if (version !== undefined && version !== 1)
-    throw unusable(path, `its version is ${JSON.stringify(version)}, not 1`);
+    throw unusable(path, `its version is ${shorten(JSON.stringify(version), 40)}, not 1`);
   const { success, data, error } = memorySchema.safeParse(value);
   if (!success) throw unusable(path, `it is damaged, or no memory of an agent (${where(error)})`);
   const { modelMessageSchema } = await loadAi();

@@ -3,6 +3,7 @@ import type { LanguageModel, ModelMessage, ToolSet } from 'ai';
 import { SandboxError } from '../../errors.ts';
 import { withoutSecrets } from '../../operations/oversight/recordable.ts';
 import type { AgentTool } from '../agentTool.ts';
+import { isTooDeep } from '../depth.ts';
 import type { Spent } from '../limits.ts';
 import { optionalPackage } from './optionalPackage.ts';
 
@@ -57,6 +58,9 @@ export async function askModel({
       if (part.type === 'abort') break;
     }
     signal?.throwIfAborted();
+    // It could be neither told again nor kept.
+    if ((await asked.toolCalls).some(({ input }) => isTooDeep(input)))
+      throw new Error('what it wants a tool to be called with is nested too deeply');
     const [text, thought, toolCalls, response, usage, finishReason] = await Promise.all([
       ...[asked.text, asked.reasoningText, asked.toolCalls, asked.response, asked.usage, asked.finishReason],
     ] as const);
