@@ -214,13 +214,14 @@ for _ in range(2):
     await begin(sandbox, "open('contended', 'w').write('beginning')");
     const writer = await sandbox.start(
       {
-        code: "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nwhile True: open('contended', 'w').write('other')",
+        code: "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nopen('contended', 'w').write('other')\nprint('writing', flush=True)\nwhile True: open('contended', 'w').write('other')",
       },
       { stdin: 'stream' },
     );
     await writer.waitForLine('ready');
     const dry = await sandbox.dryRun({ code: "open('contended', 'w').write('dry')" });
     await writer.write('go\n');
+    await writer.waitForLine('writing');
     await expect(dry.commit()).rejects.toMatchObject({ code: 'WORKSPACE_CHANGED' });
     await writer.kill();
   });
