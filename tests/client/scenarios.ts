@@ -285,7 +285,8 @@ sys.exit(3)
           told.push(text);
           cancel.abort();
         };
-        const code = 'import time; open("new", "w"); print("on", flush=True); time.sleep(60)';
+        const code =
+          'import sys, time; open("new", "w"); sys.stdout.write("on"); sys.stdout.flush(); time.sleep(60)';
         const tried = await sandbox.dryRun({ code }, { onOutput, signal: cancel.signal });
         const before = await sandbox.dryRun({ code }, { signal: cancel.signal });
         return {

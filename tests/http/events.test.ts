@@ -180,7 +180,9 @@ describe('events of an execution', () => {
     const box = `/v1/sandboxes/${sandbox_id}`;
     const { context_id } = (await server.ask('POST', `${box}/contexts`, { json: {} })).json;
     const path = `${box}/contexts/${context_id}/executions`;
-    const events = await all(await listen(await start('print("shown")\n{"a": 1}', path)));
+    const events = await all(
+      await listen(await start('import sys; _ = sys.stdout.write("shown\\n")\n{"a": 1}', path)),
+    );
     const [output, rich, result] = events as [SentEvent, SentEvent, SentEvent];
     expect([output.event, rich.event, result.event]).toEqual(['output', 'rich', 'result']);
     expect(result.data.results).toEqual([rich.data]);
