@@ -16,6 +16,7 @@ import { KnownEnd, placeOf } from './place.ts';
 import { executionJson, sandboxJson } from './requests.ts';
 import { operationsOn, remoteSandbox, type SandboxOperations } from './sandbox.ts';
 import { clientClosed, Transport } from './transport.ts';
+import { unlessAborted } from './unlessAborted.ts';
 import { type SandboxAnswer, sandboxAnswer, sandboxesAnswer } from './wire.ts';
 import { withMissed } from './withMissed.ts';
 
@@ -203,28 +204,6 @@ function assertPossible({ forwardPorts, onNetwork }: ManagedSandboxOptions): voi
     throw new SandboxError('INPUT_INVALID', 'A server does not tell of the network as it goes on.', {
       hint: 'Leave onNetwork out, and read meta.network of each result.',
     });
-  }
-}
-
-/** Rejects at once with the signal's reason; what nobody waits for any more is undone when it is there. */
-async function unlessAborted<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal | undefined,
-  undo: () => Promise<void>,
-): Promise<Result> {
-  if (signal === undefined) return work;
-  const over = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over.signal });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } catch (error) {
-    // What was not made need not be undone, and what cannot be undone now expires.
-    if (signal.aborted) undo().catch(() => {});
-    throw error;
-  } finally {
-    over.abort();
   }
 }
 

@@ -6,6 +6,7 @@ import { contextExecutionSchema } from '../result/resultFromJson.ts';
 import { idPath } from './paths.ts';
 import type { Place } from './place.ts';
 import { lowerLimitsJson, outputBytesOf } from './requests.ts';
+import { unlessAborted } from './unlessAborted.ts';
 import { contextAnswer, interruptedAnswer } from './wire.ts';
 import { withMissed } from './withMissed.ts';
 
@@ -16,13 +17,13 @@ export async function remoteContext(
 ): Promise<SandboxContext> {
   checkOptions('context', options);
   const { env, signal } = options;
-  const answer = await place.json(
-    {
-      ...{ method: 'POST', path: 'contexts', json: { language, env, ...lowerLimitsJson(options) } },
-      ...{ signal, retry: true },
-    },
-    contextAnswer,
-  );
+  signal?.throwIfAborted();
+  const json = { language, env, ...lowerLimitsJson(options) };
+  const made = place.json({ method: 'POST', path: 'contexts', json, retry: true }, contextAnswer);
+  const answer = await unlessAborted(made, signal, async () => {
+    const { contextId } = await made;
+    await place.tell({ method: 'DELETE', path: `contexts/${idPath(contextId)}`, retry: true });
+  });
   const path = `contexts/${idPath(answer.contextId)}`;
   let ended: string | undefined;
   let closing: Promise<void> | undefined;

@@ -1,32 +1,24 @@
 /** A dry run in a sandbox of a server. */
-import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
 import type { DryRun, DryRunOptions } from '../operations/dryRun/dryRun.ts';
 import type { Job } from '../operations/job.ts';
 import { malformed } from './answer.ts';
-import { followOn } from './execution.ts';
 import { idPath } from './paths.ts';
 import type { Place } from './place.ts';
 import { liveExecutionJson } from './requests.ts';
 import { dryRunAnswer } from './wire.ts';
 import { withMissed } from './withMissed.ts';
 
-/** For the answer to one, which comes when it is over. */
-const LONGEST_SEC = 3600;
-
-const NOTHING_MISSED = { stdout: 0, stderr: 0 };
-
 export async function remoteDryRun(place: Place, job: Job, options: DryRunOptions): Promise<DryRun> {
   const { onOutput, signal } = options;
-  const question = { method: 'POST', path: 'dry-runs', json: await liveExecutionJson(job, options) } as const;
-  const answer = await place.json({ ...question, signal, timeoutSec: LONGEST_SEC }, dryRunAnswer);
-  const { result } = answer;
-  // It is answered when it is over; what it wrote is told then.
-  const { missed } =
-    onOutput === undefined
-      ? { missed: NOTHING_MISSED }
-      : await followOn(place.transport, result.meta.executionId, z.unknown(), { onOutput });
-  const { dryRunId: id, effects, effectsSha256: hash } = answer;
+  const { result: answer, missed } = await place.run({
+    path: 'dry-runs',
+    json: await liveExecutionJson(job, options),
+    schema: dryRunAnswer,
+    ...(onOutput === undefined ? {} : { onOutput }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const { dryRunId: id, effects, effectsSha256: hash, result } = answer;
   const { effectsHash } = await import('../operations/dryRun/effects.ts');
   // What is shown here is what is committed there, or nobody decides anything about it.
   if (effectsHash(effects) !== hash) throw malformed('the dry run', 'its effects are not those of its hash.');

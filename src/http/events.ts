@@ -77,10 +77,14 @@ function textOf({ event, id, data }: ServerEvent): string {
 /** How much is told at once. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** All that an execution writes and what comes of it, from the beginning or behind the event that was seen last. */
+/**
+ * All that an execution writes and what comes of it, or only the latter, from the beginning or behind the event that was
+ * seen last.
+ */
 export function executionEvents(
   { log, settled, ...execution }: Pick<Execution, 'log' | 'settled'> & { outcome(): ServerEvent },
   lastSeen: string | undefined,
+  withOutput = true,
 ): Response {
   const seen = positionFrom(lastSeen);
   // Nothing comes behind the end: this status keeps a browser from asking again.
@@ -89,7 +93,7 @@ export function executionEvents(
   let isOver = false;
   return eventStream((gone) => async () => {
     if (isOver) return 'end';
-    for (;;) {
+    while (withOutput) {
       const changed = log.changed();
       const entries = log.after(position, CHUNK_BYTES);
       if (entries.length > 0) {

@@ -8,6 +8,7 @@ import type { SandboxManager } from '../operations/sandboxManager.ts';
 import type { Bodies } from './bodies.ts';
 import type { Changes } from './changes.ts';
 import type { Executions } from './executions.ts';
+import type { KeptAnswers } from './keptAnswers.ts';
 import type { Keys } from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,6 +34,7 @@ export interface Parts {
   readonly manager: SandboxManager;
   readonly sandboxes: Sandboxes;
   readonly executions: Executions;
+  readonly answers: KeptAnswers;
   /** Questions of all processes of this user. Throws `INPUT_INVALID` for a user without a home. */
   readonly approvals: () => Promise<Approvals>;
   readonly trail: () => Promise<AuditTrail>;

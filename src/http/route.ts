@@ -1,19 +1,25 @@
 /** How a route is declared: once, for whoever reads the document and for whoever asks. */
 import type { HttpBindings } from '@hono/node-server';
-import { createRoute, type OpenAPIHono, type RouteConfig, type z } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { SandboxError } from '../errors.ts';
 import type { Scope } from '../keys/key.ts';
 import { bearerOf } from '../web/bearer.ts';
 import { limitBody } from '../web/guard.ts';
 import { draining, problem } from './errors.ts';
+import { doneOnce, IDEMPOTENCY_KEY, keyChecked } from './idempotency.ts';
 import { allowed, type Caller } from './keys.ts';
 import type { Asking, Parts } from './parts.ts';
 import { errorResult } from './schemas/results.ts';
 
 export interface ServerEnv {
   Bindings: HttpBindings;
-  Variables: { requestId: string; caller?: Caller };
+  Variables: {
+    requestId: string;
+    caller?: Caller;
+    /** In the place of the one that comes when whoever asks has gone. */
+    signal?: AbortSignal;
+  };
 }
 
 export type ServerApp = OpenAPIHono<ServerEnv>;
@@ -49,7 +55,7 @@ export interface Asked<Params, Query, Body> {
   readonly body: Body;
   /** Nobody where the route has no scope. */
   readonly caller: Caller;
-  /** Comes when whoever asks has gone. */
+  /** Comes when whoever asks has gone, and never where he may come back for the answer. */
   readonly signal: AbortSignal;
   readonly context: Context<ServerEnv>;
 }
@@ -70,7 +76,7 @@ export function addRoute<Params = undefined, Query = undefined, Body = undefined
       params: (wish.params && valid('param')) as Params,
       query: (wish.query && valid('query')) as Query,
       body: (wish.body && valid('json')) as Body,
-      ...{ caller, signal: context.req.raw.signal, context },
+      ...{ caller, signal: context.get('signal') ?? context.req.raw.signal, context },
     };
     return parts.asking.run(asking, () => handle(asked));
   };
@@ -81,8 +87,9 @@ const NOBODY: Caller = { id: '', name: '', scopes: [], quotas: {} };
 
 function middlewareOf<Params, Query, Body>(
   parts: Parts,
-  { scope, begins = false, body, bytes }: RouteWish<Params, Query, Body>,
+  wish: RouteWish<Params, Query, Body>,
 ): MiddlewareHandler<ServerEnv>[] {
+  const { scope, begins = false, body, bytes } = wish;
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
       context.set(
@@ -90,16 +97,39 @@ function middlewareOf<Params, Query, Body>(
         allowed(parts.keys.authenticate, bearerOf(context.req.header('authorization')), scope),
       );
     }
+    await next();
+  };
+  const assertBegins: MiddlewareHandler<ServerEnv> = async (_, next) => {
     if (begins && parts.life.isDraining) throw draining();
     await next();
   };
-  const { bodies, limits } = parts;
-  if (body !== undefined) return [check, bodies.hold(limits.bodyBytes), limitBody(limits.bodyBytes)];
-  return bytes === undefined ? [check] : [check, bodies.hold(limits.fileBytes)];
+  const { bodies, limits, answers } = parts;
+  const held =
+    body !== undefined
+      ? [bodies.hold(limits.bodyBytes), limitBody(limits.bodyBytes)]
+      : bytes !== undefined
+        ? [bodies.hold(limits.fileBytes)]
+        : [];
+  // What was done is told while the server ends, too.
+  if (!mayComeAgain(wish)) return [check, assertBegins, ...held];
+  return [check, keyChecked(), ...held, doneOnce(answers, body !== undefined), assertBegins];
 }
 
+/** Whether it is known again by a key: all that changes something for whoever runs code, and would do it twice. */
+function mayComeAgain<Params, Query, Body>({ method, scope }: RouteWish<Params, Query, Body>): boolean {
+  return method === 'post' && scope === 'execute';
+}
+
+const keyHeader = z.object({
+  [IDEMPOTENCY_KEY]: z.string().min(1).max(255).optional().openapi({
+    description:
+      'Any visible ASCII characters, such as a UUID: what comes again with it within 10 minutes gets the same answer and begins nothing, and what it began goes on when its connection is cut.',
+  }),
+});
+
 function configOf<Params, Query, Body>(wish: RouteWish<Params, Query, Body>): RouteConfig & { path: string } {
-  const { method, path, summary, tag, scope, params, query, headers, body, bytes } = wish;
+  const { method, path, summary, tag, scope, params, query, body, bytes } = wish;
+  const headers = mayComeAgain(wish) ? keyHeader : wish.headers;
   const content =
     body !== undefined
       ? { 'application/json': { schema: body } }

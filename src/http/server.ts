@@ -16,6 +16,7 @@ import { Bodies } from './bodies.ts';
 import { Changes } from './changes.ts';
 import { knownIn } from './errors.ts';
 import { type Execution, Executions } from './executions.ts';
+import { KeptAnswers } from './keptAnswers.ts';
 import type { Keys } from './keys.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Logger } from './logging.ts';
@@ -105,7 +106,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const life: Life = { isDraining: false, ending: ending.signal };
   const parts: Parts = {
     ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
-    ...{ approvals, trail },
+    ...{ approvals, trail, answers: new KeptAnswers() },
     ...{ metrics, telemetry, limits, life, changes, bodies },
   };
   metrics.watch({

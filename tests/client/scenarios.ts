@@ -276,6 +276,27 @@ sys.exit(3)
       }),
   },
   {
+    title: 'a dry run that is cancelled while it writes',
+    run: (service) =>
+      inSandbox(service, async (sandbox) => {
+        const cancel = new AbortController();
+        const told: string[] = [];
+        const onOutput = ({ text }: { readonly text: string }): void => {
+          told.push(text);
+          cancel.abort();
+        };
+        const code =
+          'import sys, time; open("new", "w"); sys.stdout.write("on"); sys.stdout.flush(); time.sleep(60)';
+        const tried = await sandbox.dryRun({ code }, { onOutput, signal: cancel.signal });
+        const before = await sandbox.dryRun({ code }, { signal: cancel.signal });
+        return {
+          ...{ told, effects: tried.effects, hash: tried.hash, result: tried.result },
+          ...{ before: before.result, commit: await thrownBy(() => tried.commit()) },
+          files: await sandbox.listFiles(),
+        };
+      }),
+  },
+  {
     title: 'sandboxes that have ended, or never were',
     run: async (service) => {
       const id = await service.createSandbox({

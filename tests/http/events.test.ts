@@ -58,6 +58,53 @@ for size in [1, 70_000, 3, 4096, 1, 200_000, 17, 65_536, 2, 30_000]:
 const NOISE_BYTES = 369_656;
 
 describe('events of an execution', () => {
+  it('are only what came of it, for whoever wants no output', async () => {
+    const id = await start(`import time\n${NOISE}time.sleep(0.3)\nprint("end")`);
+    const quiet = server.fetch('GET', `/v1/executions/${id}/events?output=false&other=1`);
+    const [heard, told] = [await all(await quiet), await all(await listen(id))];
+    const last = told.at(-1);
+    expect(heard.map(({ event, data }) => ({ event, data }))).toEqual([
+      { event: last?.event, data: last?.data },
+    ]);
+    expect([last?.event, bytesOf(told, 'stdout').length]).toEqual(['result', NOISE_BYTES + 4]);
+    const behind = { headers: { 'last-event-id': heard[0]?.id ?? '' } };
+    expect((await server.ask('GET', `/v1/executions/${id}/events?output=false`, behind)).status).toBe(204);
+    expect((await server.ask('GET', `/v1/executions/${id}/events?output=none`)).status).toBe(400);
+  });
+
+  it('tell of a dry run as it goes on, and at the end what it would change', async () => {
+    const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { json: {} })).json;
+    const trial = `/v1/sandboxes/${sandbox_id}/dry-runs`;
+    const id = await start('open("new", "w").write("x"); print("tried")', trial);
+    const told = await all(await listen(id));
+    const outcome = told.at(-1)?.data;
+    expect([bytesOf(told, 'stdout'), outcome]).toEqual([
+      'tried\n',
+      {
+        ...{ dry_run_id: id, effects_sha256: outcome.effects_sha256 },
+        // The program's own file is there, too.
+        effects: expect.objectContaining({
+          files: ['main.py', 'new'].map((path) => expect.objectContaining({ path, kind: 'added' })),
+        }),
+        result: expect.objectContaining({ stdout: 'tried\n', outcome: 'exited' }),
+      },
+    ]);
+    expect((await server.ask('GET', `/v1/executions/${id}`)).json.result).toEqual(outcome);
+    expect((await server.ask('POST', `${trial}/${id}/commit`)).json).toEqual({
+      ...{ dry_run_id: id, effects_sha256: outcome.effects_sha256 },
+    });
+    const long = await start('open("no", "w"); print("on", flush=True); import time; time.sleep(30)', trial);
+    for await (const { event } of eventsOf(await listen(long))) {
+      if (event === 'output') await server.ask('DELETE', `/v1/executions/${long}`);
+      else expect(event).toBe('result');
+    }
+    const { result } = (await server.ask('GET', `/v1/executions/${long}`)).json;
+    expect([result.dry_run_id, result.result.outcome]).toEqual([long, 'cancelled']);
+    const files = (await server.ask('GET', `/v1/sandboxes/${sandbox_id}/files`)).json.files;
+    expect(files.map(({ name }: Json) => name)).toEqual(['main.py', 'new']);
+    await server.ask('DELETE', `/v1/sandboxes/${sandbox_id}`);
+  });
+
   it('are its output, in its order, and at the end the result that everybody gets', async () => {
     const id = await start(
       'import sys\nprint("a", flush=True)\nprint("b", file=sys.stderr, flush=True)\nprint("c")',
@@ -133,7 +180,9 @@ describe('events of an execution', () => {
     const box = `/v1/sandboxes/${sandbox_id}`;
     const { context_id } = (await server.ask('POST', `${box}/contexts`, { json: {} })).json;
     const path = `${box}/contexts/${context_id}/executions`;
-    const events = await all(await listen(await start('print("shown")\n{"a": 1}', path)));
+    const events = await all(
+      await listen(await start('import sys; _ = sys.stdout.write("shown\\n")\n{"a": 1}', path)),
+    );
     const [output, rich, result] = events as [SentEvent, SentEvent, SentEvent];
     expect([output.event, rich.event, result.event]).toEqual(['output', 'rich', 'result']);
     expect(result.data.results).toEqual([rich.data]);

@@ -9,9 +9,9 @@ import { notFound } from '../errors.ts';
 import { backgroundJobOf, languageOf, liveOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, noContent, type ServerApp } from '../route.ts';
-import { liveExecutionInput, sandboxParams } from '../schemas/inputs.ts';
-import { dryRun } from '../schemas/results.ts';
-import { settledFor } from './executions.ts';
+import { liveExecutionInput, sandboxParams, waitQuery } from '../schemas/inputs.ts';
+import { dryRun, startedExecution } from '../schemas/results.ts';
+import { answered } from './executions.ts';
 
 const tag = 'Dry runs';
 const scope = 'execute';
@@ -29,29 +29,30 @@ export function addDryRunRoutes(app: ServerApp, parts: Parts): void {
     {
       ...{ method: 'post', path: '/v1/sandboxes/{id}/dry-runs', tag, scope, begins: true },
       summary: 'Run one program in a copy of the workspace',
-      ...{ params: sandboxParams, body: liveExecutionInput },
-      responses: { 201: { description: 'What it would change.', schema: dryRun } },
+      ...{ params: sandboxParams, query: waitQuery, body: liveExecutionInput },
+      responses: {
+        201: { description: 'What it would change.', schema: dryRun },
+        202: {
+          description: 'It goes on; with wait=false. Its result is what 201 has.',
+          schema: startedExecution,
+        },
+      },
     },
-    async ({ params, body, caller, signal: gone }) => {
+    async ({ params, query, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
       await usage.admitExecution(caller);
-      const made: DryRun[] = [];
       const execution = executions.start({
         ...{ caller, sandboxId: live.id, language: languageOf(body) },
         run: async ({ signal, onOutput }) => {
           const { language: _, ...options } = liveOptionsOf(body);
           const run = await live.dryRun(backgroundJobOf(body), { ...options, signal, onOutput });
-          made.push(run);
-          return endedWith(run.result);
+          // Nobody waits for its id.
+          if (query.wait !== 'false' && gone.aborted) await run.discard();
+          else await waiting.add(live, run);
+          return { ...endedWith(run.result), json: JSON.stringify(dryRunToJson(run)) };
         },
       });
-      await settledFor(execution, gone);
-      const [run] = made;
-      if (run === undefined) throw notFound('dry run', execution.id);
-      // Nobody would ever know its id.
-      if (gone.aborted) await run.discard();
-      else await waiting.add(live, run);
-      return json(dryRunToJson(run), 201);
+      return answered(execution, query, gone, 201);
     },
   );
 

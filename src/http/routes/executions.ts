@@ -74,6 +74,12 @@ export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
       ...{ method: 'get', path: '/v1/executions/{id}/events', tag, scope: 'execute' },
       summary: 'What an execution writes and what comes of it, as it comes',
       params: executionParams,
+      // Another parameter is no reason to hear nothing.
+      query: z.object({
+        output: z.enum(['true', 'false']).optional().openapi({
+          description: 'false: only result or error.',
+        }),
+      }),
       headers: z.object({
         'last-event-id': z.string().max(100).optional().openapi({ description: 'Go on behind this event.' }),
       }),
@@ -85,11 +91,12 @@ export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
         204: { description: 'Nothing comes behind that event.' },
       },
     },
-    ({ params, caller, context: request }) => {
+    ({ params, query, caller, context: request }) => {
       const found = executions.find(caller.id, params.id);
       const { log, settled } = found;
       const outcome = (): ServerEvent => outcomeOf(found);
-      return executionEvents({ log, settled, outcome }, request.req.header('last-event-id'));
+      const lastSeen = request.req.header('last-event-id');
+      return executionEvents({ log, settled, outcome }, lastSeen, query.output !== 'false');
     },
   );
 
@@ -145,19 +152,20 @@ export async function answered(
   started: Execution,
   { wait }: { readonly wait?: 'true' | 'false' | undefined },
   gone: AbortSignal,
+  status = 200,
 ): Promise<Response> {
   const { id, sandboxId } = started;
-  if (wait === 'false') {
-    const response = json({ execution_id: id, sandbox_id: sandboxId, state: started.state }, 202);
-    response.headers.set('location', `/v1/executions/${id}`);
-    return response;
-  }
-  await settledFor(started, gone);
-  return jsonText(started.json ?? '');
+  if (wait !== 'false') await settledFor(started, gone);
+  const response =
+    wait === 'false'
+      ? json({ execution_id: id, sandbox_id: sandboxId, state: started.state }, 202)
+      : jsonText(started.json ?? '', status);
+  response.headers.set('location', `/v1/executions/${id}`);
+  return response;
 }
 
 /** Waits for its end; throws what it failed with. It is cancelled when whoever waits for it has gone. */
-export async function settledFor(started: Execution, gone: AbortSignal): Promise<void> {
+async function settledFor(started: Execution, gone: AbortSignal): Promise<void> {
   const cancel = (): void => started.cancel();
   gone.addEventListener('abort', cancel, { once: true });
   if (gone.aborted) cancel();

@@ -190,12 +190,21 @@ export const startedExecution = z
   })
   .openapi('StartedExecution');
 
+export const dryRun = z
+  .strictObject({
+    dry_run_id: z.string(),
+    effects_sha256: z.string(),
+    effects: z.record(z.string(), z.unknown()),
+    result: executionResult,
+  })
+  .openapi('DryRun');
+
 export const execution = z
   .strictObject({
     ...startedExecution.shape,
     started_at: time.nullable(),
     ended_at: time.nullable(),
-    result: z.union([executionResult, cellResult, installResult]).optional(),
+    result: z.union([executionResult, cellResult, installResult, dryRun]).optional(),
     error: errorResult.shape.error.optional(),
   })
   .openapi('Execution');
@@ -253,15 +262,6 @@ export const processResult = z
     started_at: time,
   })
   .openapi('Process');
-
-export const dryRun = z
-  .strictObject({
-    dry_run_id: z.string(),
-    effects_sha256: z.string(),
-    effects: z.record(z.string(), z.unknown()),
-    result: executionResult,
-  })
-  .openapi('DryRun');
 
 export const question = z
   .strictObject({
