@@ -4,6 +4,7 @@ import type {
   ConsoleExecution,
   OutputOptions,
   OutputPiece,
+  ShownExecution,
   WaitingQuestion,
 } from '../console/backend.ts';
 import type { Question } from '../operations/approvals.ts';
@@ -28,6 +29,10 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
     const { askedBy: id } = question;
     return { question, askedBy: id === undefined ? null : { id, name: nameOf(id) } };
   };
+  const looking = whileWatched(
+    async () => (await approvals()).waiting(),
+    () => changes.tell('questions'),
+  );
   const find = (id: string): Execution | undefined => executions.all.find((execution) => execution.id === id);
   return {
     authenticate: async (secret) => keys.authenticate(secret),
@@ -54,7 +59,7 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
     executions: async () => [...executions.all].reverse().map(toConsole),
     async execution(id) {
       const found = find(id);
-      return found && toConsole(found);
+      return found && toShown(found);
     },
     async *output(id, options) {
       const found = find(id);
@@ -73,37 +78,53 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
 
     watch(onChange) {
       const unwatch = changes.watch(onChange);
-      let known: string | undefined;
-      const look = async (): Promise<void> => {
-        const ids = (await approvals())
-          .waiting()
-          .map(({ id }) => id)
-          .join();
-        if (known !== undefined && ids !== known) onChange('questions');
-        known = ids;
-      };
-      // A folder that cannot be read is told where the questions are shown.
-      const timer = setInterval(() => void look().catch(() => {}), LOOK_MS);
-      void look().catch(() => {});
+      const leave = looking();
       return () => {
-        clearInterval(timer);
+        leave();
         unwatch();
       };
     },
   };
 }
 
+/** However many watch, it is looked once for all of them: questions may be large, and are read whole. */
+function whileWatched(questions: () => Promise<readonly Question[]>, onChange: () => void): () => () => void {
+  let [watching, known] = [0, undefined as string | undefined];
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (): Promise<void> => {
+    const ids = (await questions()).map(({ id }) => id).join();
+    if (known !== undefined && ids !== known) onChange();
+    known = ids;
+  };
+  // A folder that cannot be read is told where the questions are shown.
+  const lookAgain = (): void => void look().catch(() => {});
+  return () => {
+    if (watching++ === 0) {
+      known = undefined;
+      timer = setInterval(lookAgain, LOOK_MS);
+      lookAgain();
+    }
+    return () => {
+      if (--watching === 0) clearInterval(timer);
+    };
+  };
+}
+
 function toConsole(execution: Execution): ConsoleExecution {
   const { id, caller, sandboxId, language, state, askedAt, startedAt, endedAt } = execution;
-  const { result, error, log } = execution;
+  const { result, error } = execution;
   return {
     ...{ id, keyName: caller.name, sandboxId, language, state },
     startedAt: (startedAt ?? askedAt).toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
     ...(result === undefined ? {} : { result }),
     ...(state === 'failed' ? { error: knownIn(error) ?? unexpectedError() } : {}),
-    richResults: log.richResults.map((json) => JSON.parse(json) as RichResult),
   };
+}
+
+function toShown(execution: Execution): ShownExecution {
+  const richResults = execution.log.richResults.map((json) => JSON.parse(json) as RichResult);
+  return { ...toConsole(execution), richResults };
 }
 
 /** Numbers count all that was written, in its order. */

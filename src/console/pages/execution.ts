@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { RichResult } from '../../result/contextExecution.ts';
-import type { ConsoleExecution } from '../backend.ts';
+import type { ConsoleExecution, ShownExecution } from '../backend.ts';
 import { frameOf } from '../frame.ts';
 import type { ShownOutput } from '../outputTail.ts';
 import { pictureOf } from '../picture.ts';
@@ -9,7 +9,7 @@ import type { Html } from './layout.ts';
 import { facts, stateOf, time } from './parts.ts';
 
 /** An execution with its output so far. */
-export function executionContent(execution: ConsoleExecution, output: ShownOutput): Html {
+export function executionContent(execution: ShownExecution, output: ShownOutput): Html {
   return html`<h1>Execution</h1>
 <section id="state" data-live aria-label="State">${stateFacts(execution)}</section>
 <section id="results" data-live aria-labelledby="results-title">${results(execution)}</section>
@@ -65,7 +65,7 @@ function run({ stream, text }: ShownOutput['runs'][number]): Html {
   return html`<div class="run ${stream}"><span class="stream">${stream}</span><pre>${text}</pre></div>`;
 }
 
-function results({ id, richResults, result }: ConsoleExecution): Html | '' {
+function results({ id, richResults, result }: ShownExecution): Html | '' {
   if (richResults.length === 0) return '';
   const leftOutCount = result !== undefined && 'resultsLeftOut' in result ? Number(result.resultsLeftOut) : 0;
   const note =
