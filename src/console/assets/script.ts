@@ -63,8 +63,9 @@ export const SCRIPT = String.raw`'use strict';
         // However often something changes, it is looked for a few times a second.
         if (times > 0) await new Promise((resolve) => setTimeout(resolve, 250));
         again = false;
-        const response = await fetch(location.href, { headers: { 'x-refresh': '1' }, cache: 'no-store' });
+        const response = await fetch(body.dataset.refresh || location.href, { headers: { 'x-refresh': '1' }, cache: 'no-store' });
         if (response.redirected) { location.reload(); return; }
+        byId('gone').hidden = response.status !== 404;
         const page = new DOMParser().parseFromString(await response.text(), 'text/html');
         for (const place of document.querySelectorAll('[data-live]')) {
           const fresh = page.getElementById(place.id);
@@ -142,7 +143,11 @@ export const SCRIPT = String.raw`'use strict';
     function open() {
       source = new EventSource(events + query());
       source.addEventListener('open', () => { byId('connection').hidden = true; void refresh(); });
-      source.addEventListener('error', () => { byId('connection').hidden = false; });
+      source.addEventListener('error', () => {
+        byId('connection').hidden = false;
+        // It is not tried again: whoever is signed in no longer is led to where that is done.
+        if (source.readyState === EventSource.CLOSED) void refresh();
+      });
       source.addEventListener('change', () => void refresh());
       source.addEventListener('output', (event) => {
         after = event.lastEventId;
