@@ -362,6 +362,17 @@ it('shows everything that comes from elsewhere as text, on every page', async ()
   }
 });
 
+it('shows the newest results of a program that shows thousands, and says so', async () => {
+  const { signIn, request, backend } = consoleWith();
+  const richResults = Array.from({ length: 5000 }, () => ({ type: 'result' as const, html: '<p>1' }));
+  backend.execution = async () => ({ ...EXECUTION, richResults });
+  await signIn('approve-and-audit');
+  const text = await (await request('/executions/e')).text();
+  expect(text).toContain('4900 results before these are not shown.');
+  const [first, ...more] = [...text.matchAll(/results\/(\d+)"/g)].map(([, number]) => Number(number));
+  expect([first, more.length, more.at(-1)]).toEqual([4900, 99, 4999]);
+});
+
 it('gives what browsers would act on only with a policy under which it cannot', async () => {
   const { signIn, request, app } = consoleWith();
   const path = `/executions/${encodeURIComponent(EXECUTION.id)}/results/0`;

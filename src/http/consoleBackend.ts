@@ -162,8 +162,22 @@ function pieceOf(
 ): OutputPiece | undefined {
   if (entry.type === 'rich') return undefined;
   const { stream, next } = entry;
-  const common = { stream, next: totalOf(next) };
-  if (entry.type === 'gap') return { type: 'gap', ...common, droppedBytes: entry.droppedBytes };
+  const total = totalOf(next);
+  if (entry.type === 'gap') return { type: 'gap', stream, next: total, droppedBytes: entry.droppedBytes };
   const text = decoders[stream].decode(entry.bytes, { stream: true });
-  return text === '' ? undefined : { type: 'output', ...common, text };
+  // Whoever goes on from there reads a character whole that has not come whole yet.
+  return text === ''
+    ? undefined
+    : { type: 'output', stream, next: total - unfinishedBytes(entry.bytes), text };
+}
+
+/** How many bytes at the end begin a character of UTF-8 without ending it. */
+function unfinishedBytes(bytes: Uint8Array): number {
+  for (let count = 1; count <= Math.min(3, bytes.length); count++) {
+    const byte = bytes[bytes.length - count] ?? 0;
+    if (byte < 0x80) return 0;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0;
+    if (length > 0) return length > count ? count : 0;
+  }
+  return 0;
 }

@@ -164,6 +164,20 @@ describe.skipIf(whyNoBrowser !== undefined)('the console of glovebox serve', () 
     await page.waitForSelector('.run.stdout pre:text("done")');
     const { meta } = await cell;
 
+    // Of more output than a page holds, the end is there.
+    const flood =
+      'import os, time\nwhile not os.path.exists("flood"): time.sleep(0.05)\nprint("x" * 1_500_000 + "end")';
+    const flooding = server.ask('POST', `/v1/sandboxes/${box}/executions`, { code: flood });
+    await page.click('#state a');
+    await page.click('#executions tr:has(.running) th a');
+    await page.waitForSelector('#state :text("running")');
+    await page.waitForLoadState('load');
+    await server.write(box, 'flood');
+    await flooding;
+    await page.waitForFunction("document.querySelector('.run pre')?.textContent.endsWith('xend\\n')");
+    const length = await page.evaluate("document.querySelector('.run pre').textContent.length");
+    expect(length).toBe(500_000);
+
     // A page of what is gone says so.
     await page.click('#state a');
     await page.waitForSelector('#sandbox td:text("idle")');

@@ -88,7 +88,7 @@ export const SCRIPT = String.raw`'use strict';
   // Output: at most so many characters are kept here.
   const MAX_CHARACTERS = 500000;
   const output = byId('output');
-  let kept = output === null ? 0 : output.textContent.length;
+  let kept = output === null ? 0 : [...output.querySelectorAll('pre')].reduce((sum, { textContent }) => sum + textContent.length, 0);
   function note(text) {
     const place = byId('output-note');
     place.hidden = false;
@@ -114,8 +114,14 @@ export const SCRIPT = String.raw`'use strict';
       const oldest = output.firstElementChild;
       const pre = oldest.querySelector('pre');
       const first = pre.firstChild;
-      if (first !== null) { kept -= first.textContent.length; first.remove(); }
-      if (pre.firstChild === null) oldest.remove();
+      if (first !== null && first.length > kept - MAX_CHARACTERS) {
+        const cut = kept - MAX_CHARACTERS;
+        kept -= cut;
+        first.deleteData(0, cut);
+      } else {
+        if (first !== null) { kept -= first.length; first.remove(); }
+        if (pre.firstChild === null) oldest.remove();
+      }
     }
   }
   // Drawn a few times a second, however many pieces come.
