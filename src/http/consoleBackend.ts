@@ -14,6 +14,7 @@ import { knownIn, unexpectedError } from './errors.ts';
 import type { Execution } from './executions.ts';
 import type { Parts } from './parts.ts';
 import { assertOfOthers } from './routes/approvals.ts';
+import { whileWatched } from './whileWatched.ts';
 
 /** How often it is looked for questions, which other processes ask too. */
 const LOOK_MS = 500;
@@ -29,10 +30,10 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
     const { askedBy: id } = question;
     return { question, askedBy: id === undefined ? null : { id, name: nameOf(id) } };
   };
-  const looking = whileWatched(
-    async () => (await approvals()).waiting(),
-    () => changes.tell('questions'),
-  );
+  const looking = whileWatched(async () => (await approvals()).waiting().map(({ id }) => id), {
+    everyMs: LOOK_MS,
+    onChange: () => changes.tell('questions'),
+  });
   const find = (id: string): Execution | undefined => executions.all.find((execution) => execution.id === id);
   return {
     authenticate: async (secret) => keys.authenticate(secret),
@@ -84,29 +85,6 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
         unwatch();
       };
     },
-  };
-}
-
-/** However many watch, it is looked once for all of them: questions may be large, and are read whole. */
-function whileWatched(questions: () => Promise<readonly Question[]>, onChange: () => void): () => () => void {
-  let [watching, known] = [0, undefined as string | undefined];
-  let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
-    const ids = (await questions()).map(({ id }) => id).join();
-    if (known !== undefined && ids !== known) onChange();
-    known = ids;
-  };
-  // A folder that cannot be read is told where the questions are shown.
-  const lookAgain = (): void => void look().catch(() => {});
-  return () => {
-    if (watching++ === 0) {
-      known = undefined;
-      timer = setInterval(lookAgain, LOOK_MS);
-      lookAgain();
-    }
-    return () => {
-      if (--watching === 0) clearInterval(timer);
-    };
   };
 }
 
