@@ -5,7 +5,7 @@ import { proposalHash, type Question } from '../gate/approval/question.ts';
 import type { Answer } from '../operations/approvals.ts';
 import { consoleApp } from './app.ts';
 import { ASSETS } from './assets/assets.ts';
-import type { ConsoleBackend, ConsoleExecution, ConsoleKey } from './backend.ts';
+import type { ConsoleBackend, ConsoleKey, ShownExecution } from './backend.ts';
 
 const HOSTILE = '</pre><script>alert(1)</script><a href="javascript:alert(2)">x</a>"\'\u202e\u2028\x1b[31m';
 
@@ -30,7 +30,7 @@ function question(more: Partial<Question> = {}): Question {
   };
 }
 
-const EXECUTION: ConsoleExecution = {
+const EXECUTION: ShownExecution = {
   ...{ id: `e ${HOSTILE}`, keyName: HOSTILE, sandboxId: HOSTILE, language: HOSTILE, state: 'failed' },
   ...{ startedAt: HOSTILE, endedAt: null },
   error: { code: 'SANDBOX_FAILED', message: HOSTILE, hint: HOSTILE },
@@ -177,18 +177,18 @@ it('goes on only to paths of its own after signing in', async () => {
   }
 });
 
-it('slows down who tries keys from one address, and does not look at the next one', async () => {
-  const { signIn, calls, comeFrom, request } = consoleWith();
+it('slows down who tries keys from one address, and keeps nobody out who has the right one', async () => {
+  const { signIn, comeFrom, request } = consoleWith();
   for (let i = 0; i < 5; i++) expect((await signIn('wrong')).status).toBe(401);
-  const slowed = await signIn('approve-and-audit');
-  expect([slowed.status, Number(slowed.headers.get('retry-after')) > 50, calls.length]).toEqual([
-    429,
-    true,
-    5,
-  ]);
+  for (const secret of ['wrong', 'execute-only']) {
+    const slowed = await signIn(secret);
+    expect([slowed.status, Number(slowed.headers.get('retry-after')) > 50]).toEqual([429, true]);
+  }
   expect((await request('/')).headers.get('location')).toBe('/sign-in');
-  comeFrom('elsewhere');
+  // Behind a proxy all come from one address.
   expect((await signIn('approve-and-audit')).status).toBe(303);
+  comeFrom('elsewhere');
+  expect((await signIn('wrong')).status).toBe(401);
 });
 
 it('slows down who tries keys from many addresses', async () => {
@@ -313,6 +313,8 @@ it('ends sessions: signed out, with its key, without use, after its time', async
   await signIn('approve-and-audit');
   pass(1800);
   expect(await isIn({ 'x-refresh': '1' })).toBe(true);
+  // A page that is left open connects again and again.
+  expect((await request('/events')).status).toBe(200);
   pass(1800);
   expect(await isIn()).toBe(false);
 
@@ -358,6 +360,17 @@ it('shows everything that comes from elsewhere as text, on every page', async ()
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ]);
   }
+});
+
+it('shows the newest results of a program that shows thousands, and says so', async () => {
+  const { signIn, request, backend } = consoleWith();
+  const richResults = Array.from({ length: 5000 }, () => ({ type: 'result' as const, html: '<p>1' }));
+  backend.execution = async () => ({ ...EXECUTION, richResults });
+  await signIn('approve-and-audit');
+  const text = await (await request('/executions/e')).text();
+  expect(text).toContain('4900 results before these are not shown.');
+  const [first, ...more] = [...text.matchAll(/results\/(\d+)"/g)].map(([, number]) => Number(number));
+  expect([first, more.length, more.at(-1)]).toEqual([4900, 99, 4999]);
 });
 
 it('gives what browsers would act on only with a policy under which it cannot', async () => {
@@ -439,7 +452,34 @@ it('takes forms of its public address where it stands behind a proxy, and of no 
   ]);
 });
 
-it('reads no form that is longer than any of its own', async () => {
-  const { post } = consoleWith();
-  expect((await post('/sign-in', { secret: 'x'.repeat(20_000) })).status).toBe(413);
+it('says on a page that a form is longer than any of its own, or is none', async () => {
+  const { post, request } = consoleWith();
+  const long = await post('/sign-in', { secret: 'x'.repeat(20_000) });
+  const broken = { origin: 'http://127.0.0.1:4000', 'content-type': 'multipart/form-data' };
+  const none = await request('/sign-in', { method: 'POST', body: 'x', headers: broken });
+  const seen = [long, none].map(({ status, headers }) => [
+    status,
+    headers.get('content-security-policy')?.split(';')[0],
+  ]);
+  expect(seen).toEqual([
+    [413, "default-src 'none'"],
+    [400, "default-src 'none'"],
+  ]);
+  expect(await none.text()).toContain('What was sent is no form.');
+});
+
+it('opens no connection for pages of who is told of nothing', async () => {
+  const { signIn, request } = consoleWith();
+  const events = async () => /data-events="[^"]*"/.exec(await (await request('/audit')).text())?.[0];
+  await signIn('audit-only');
+  expect(await events()).toBeUndefined();
+  await signIn('approve-and-audit');
+  expect(await events()).toBe('data-events="/events"');
+});
+
+it('reads the whole record for who asks for it, and not at every change', async () => {
+  const { signIn, request } = consoleWith();
+  await signIn('approve-and-audit');
+  expect(await (await request('/audit')).text()).toContain('data-refresh="/approvals"');
+  expect(await (await request('/')).text()).not.toContain('data-refresh');
 });

@@ -42,7 +42,10 @@ export interface ConsoleExecution {
   readonly endedAt: string | null;
   readonly result?: ExecutionResult;
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-  /** What it gave back or showed so far, where it runs in a context. */
+}
+
+/** An execution with what it gave back or showed so far, where it runs in a context; that may be megabytes. */
+export interface ShownExecution extends ConsoleExecution {
   readonly richResults: readonly RichResult[];
 }
 
@@ -97,7 +100,7 @@ export interface ConsoleBackend {
   sandboxes(): Promise<readonly ConsoleSandbox[]>;
   /** Those that run and, as long as they are kept, those that have ended; the newest first. */
   executions(): Promise<readonly ConsoleExecution[]>;
-  execution(id: string): Promise<ConsoleExecution | undefined>;
+  execution(id: string): Promise<ShownExecution | undefined>;
   /**
    * Ends where there is nothing more to tell, or with the signal; nothing of an execution that is not kept. Rejects with
    * `INPUT_INVALID` for a place that is none.

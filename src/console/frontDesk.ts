@@ -47,18 +47,21 @@ export class FrontDesk {
     return this.#find(context, isUse);
   }
 
-  /** The same for what goes on by itself. */
-  async isSignedIn(context: Context): Promise<boolean> {
-    return (await this.#find(context, false)) !== undefined;
+  /** The same for what goes on by itself, which is no use of a session. */
+  async whoListens(context: Context): Promise<SignedIn | undefined> {
+    return this.#find(context, false);
   }
 
-  /** A key is looked at only where not too many were wrong before. */
+  /**
+   * A right key is let in however many were wrong before: keys are too long to be guessed, and whoever tries them must not
+   * keep out the people who have to answer.
+   */
   async signIn(context: Context, secret: string): Promise<SignInOutcome> {
     const address = this.#options.addressOf(context);
     const seconds = await this.#limit.begin(address);
-    if (seconds > 0) return { outcome: 'wait', seconds };
     const key = await this.#backend.authenticate(secret);
-    if (key === undefined || !mayEnter(key)) return { outcome: 'refused' };
+    if (key === undefined || !mayEnter(key))
+      return seconds > 0 ? { outcome: 'wait', seconds } : { outcome: 'refused' };
     await this.#limit.succeeded(address);
     // A cookie that was there before is worth nothing any more.
     this.#sessions.end(this.#token(context));

@@ -45,7 +45,10 @@ export interface Site {
 const MAX_FORM_BYTES = 16 * 1024;
 
 export function siteOf(app: Hono, { backend, desk, now }: Pick<Site, 'backend' | 'desk' | 'now'>): Site {
-  const limited = bodyLimit({ maxSize: MAX_FORM_BYTES });
+  const limited = bodyLimit({
+    maxSize: MAX_FORM_BYTES,
+    onError: (context) => answered(context, async () => tooLong(context)),
+  });
   const open: Site['open'] = (path, handler) => {
     app.get(path, (context) => answered(context, () => handler(context)));
   };
@@ -53,7 +56,7 @@ export function siteOf(app: Hono, { backend, desk, now }: Pick<Site, 'backend' |
     app.post(path, limited, (context) =>
       answered(context, async () => {
         desk.assertOwnOrigin(context);
-        return handler(context, await context.req.parseBody({ all: true }));
+        return handler(context, await formOf(context));
       }),
     );
   };
@@ -82,6 +85,23 @@ export function siteOf(app: Hono, { backend, desk, now }: Pick<Site, 'backend' |
       return context.html(page({ ...content, waiting, visitor: who.visitor }), status);
     },
   };
+}
+
+/** Throws `INPUT_INVALID` for what is no form. */
+async function formOf(context: Context): Promise<Form> {
+  try {
+    return await context.req.parseBody({ all: true });
+  } catch (cause) {
+    throw new SandboxError('INPUT_INVALID', 'What was sent is no form.', {
+      hint: 'Open the page again, and send it from there.',
+      cause,
+    });
+  }
+}
+
+function tooLong(context: Context): Response | Promise<Response> {
+  const message = messageContent('Too long', 'What was sent is longer than any form here.', 'Shorten it.');
+  return context.html(plainPage('Too long', message), 413);
 }
 
 /** A part of the path; throws for none. */

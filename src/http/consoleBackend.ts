@@ -4,6 +4,7 @@ import type {
   ConsoleExecution,
   OutputOptions,
   OutputPiece,
+  ShownExecution,
   WaitingQuestion,
 } from '../console/backend.ts';
 import type { Question } from '../operations/approvals.ts';
@@ -13,6 +14,7 @@ import { knownIn, unexpectedError } from './errors.ts';
 import type { Execution } from './executions.ts';
 import type { Parts } from './parts.ts';
 import { assertOfOthers } from './routes/approvals.ts';
+import { whileWatched } from './whileWatched.ts';
 
 /** How often it is looked for questions, which other processes ask too. */
 const LOOK_MS = 500;
@@ -28,6 +30,10 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
     const { askedBy: id } = question;
     return { question, askedBy: id === undefined ? null : { id, name: nameOf(id) } };
   };
+  const looking = whileWatched(async () => (await approvals()).waiting().map(({ id }) => id), {
+    everyMs: LOOK_MS,
+    onChange: () => changes.tell('questions'),
+  });
   const find = (id: string): Execution | undefined => executions.all.find((execution) => execution.id === id);
   return {
     authenticate: async (secret) => keys.authenticate(secret),
@@ -54,7 +60,7 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
     executions: async () => [...executions.all].reverse().map(toConsole),
     async execution(id) {
       const found = find(id);
-      return found && toConsole(found);
+      return found && toShown(found);
     },
     async *output(id, options) {
       const found = find(id);
@@ -73,20 +79,9 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
 
     watch(onChange) {
       const unwatch = changes.watch(onChange);
-      let known: string | undefined;
-      const look = async (): Promise<void> => {
-        const ids = (await approvals())
-          .waiting()
-          .map(({ id }) => id)
-          .join();
-        if (known !== undefined && ids !== known) onChange('questions');
-        known = ids;
-      };
-      // A folder that cannot be read is told where the questions are shown.
-      const timer = setInterval(() => void look().catch(() => {}), LOOK_MS);
-      void look().catch(() => {});
+      const leave = looking();
       return () => {
-        clearInterval(timer);
+        leave();
         unwatch();
       };
     },
@@ -95,15 +90,19 @@ export function consoleBackend(parts: Parts): ConsoleBackend {
 
 function toConsole(execution: Execution): ConsoleExecution {
   const { id, caller, sandboxId, language, state, askedAt, startedAt, endedAt } = execution;
-  const { result, error, log } = execution;
+  const { result, error } = execution;
   return {
     ...{ id, keyName: caller.name, sandboxId, language, state },
     startedAt: (startedAt ?? askedAt).toISOString(),
     endedAt: endedAt?.toISOString() ?? null,
     ...(result === undefined ? {} : { result }),
     ...(state === 'failed' ? { error: knownIn(error) ?? unexpectedError() } : {}),
-    richResults: log.richResults.map((json) => JSON.parse(json) as RichResult),
   };
+}
+
+function toShown(execution: Execution): ShownExecution {
+  const richResults = execution.log.richResults.map((json) => JSON.parse(json) as RichResult);
+  return { ...toConsole(execution), richResults };
 }
 
 /** Numbers count all that was written, in its order. */
@@ -141,8 +140,22 @@ function pieceOf(
 ): OutputPiece | undefined {
   if (entry.type === 'rich') return undefined;
   const { stream, next } = entry;
-  const common = { stream, next: totalOf(next) };
-  if (entry.type === 'gap') return { type: 'gap', ...common, droppedBytes: entry.droppedBytes };
+  const total = totalOf(next);
+  if (entry.type === 'gap') return { type: 'gap', stream, next: total, droppedBytes: entry.droppedBytes };
   const text = decoders[stream].decode(entry.bytes, { stream: true });
-  return text === '' ? undefined : { type: 'output', ...common, text };
+  // Whoever goes on from there reads a character whole that has not come whole yet.
+  return text === ''
+    ? undefined
+    : { type: 'output', stream, next: total - unfinishedBytes(entry.bytes), text };
+}
+
+/** How many bytes at the end begin a character of UTF-8 without ending it. */
+function unfinishedBytes(bytes: Uint8Array): number {
+  for (let count = 1; count <= Math.min(3, bytes.length); count++) {
+    const byte = bytes[bytes.length - count] ?? 0;
+    if (byte < 0x80) return 0;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0;
+    if (length > 0) return length > count ? count : 0;
+  }
+  return 0;
 }

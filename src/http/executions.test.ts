@@ -11,13 +11,14 @@ const ENDED: Ended = {
 const one: Caller = { id: 'one', name: 'one', scopes: ['execute'], quotas: {} };
 const other: Caller = { ...one, id: 'other' };
 
-function registry(bounds: Partial<Bounds> = {}) {
+function registry(bounds: Partial<Bounds> = {}, onChanged: () => void = () => {}) {
   let now = Date.parse('2026-11-22T00:00:00Z');
   const executions = new Executions({
     admission: new Admission({ running: 1, queue: 100 }),
     bounds: { logBytes: 1000, totalBytes: 100_000, count: 100, ageMs: 60_000, ...bounds },
     now: () => now,
     within: (_asking, run) => run(),
+    onChanged,
   });
   const start = (run: (running: Running) => Promise<Ended> = async () => ENDED, caller = one) =>
     executions.start({ caller, sandboxId: null, language: null, run });
@@ -46,6 +47,19 @@ describe('the executions of a server', () => {
       },
     );
     expect(answers).toEqual([404, 404]);
+  });
+
+  it('tell of what they show as soon as they do', async () => {
+    const seen: string[] = [];
+    const { executions, start } = registry({}, () => {
+      seen.push(executions.all.map(({ state, log }) => `${state} ${log.richResults}`).join());
+    });
+    const showing = async ({ onRich }: Running): Promise<Ended> => {
+      onRich('{}');
+      return ENDED;
+    };
+    await start(showing).settled;
+    expect(seen).toEqual(['waiting ', 'running ', 'running {}', 'ended {}']);
   });
 
   it('that fail keep their error', async () => {

@@ -94,7 +94,7 @@ export interface ExecutionsOptions {
   readonly now?: () => number;
   /** What runs within this is asked for by the owner, and has this id. */
   readonly within: <T>(asking: Required<Asking>, run: () => Promise<T>) => Promise<T>;
-  /** Told whenever one begins, runs or has ended. */
+  /** Told whenever one begins, runs, has something to show or has ended. */
   readonly onChanged?: () => void;
   readonly onEnded?: (execution: Execution, summary: Summary | undefined) => void;
 }
@@ -185,7 +185,10 @@ export class Executions {
       const running: Running = {
         ...{ executionId: record.id, signal },
         onOutput: ({ stream, bytes }) => record.log.push(stream, bytes),
-        onRich: (json) => record.log.pushRich(json),
+        onRich: (json) => {
+          record.log.pushRich(json);
+          this.#options.onChanged?.();
+        },
       };
       const onQuestion = (): (() => void) => {
         seat?.pause();

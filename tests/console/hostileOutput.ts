@@ -14,7 +14,26 @@ export function hostileHtml(elsewhere: string): string {
 <form id="form" action="${elsewhere}/form"><button id="send">send</button></form>
 <a id="self" href="${elsewhere}/self">self</a> <a id="top" target="_top" href="${elsewhere}/top">top</a>
 <a id="blank" target="_blank" href="${elsewhere}/blank">blank</a> <a id="script" href="javascript:alert('link')">script</a>
+${moreHtml(elsewhere)}
 <meta http-equiv="refresh" content="0;url=${elsewhere}/refresh">`;
+}
+
+/** Ways that are less known, behind which browsers often look before any policy. */
+function moreHtml(elsewhere: string): string {
+  return `<noscript><link rel="prefetch" href="${elsewhere}/prefetch"></noscript>
+<div><template shadowrootmode="open"><link rel="stylesheet" href="${elsewhere}/shadow"><img src="${elsewhere}/shadow-img"></template></div>
+<script type="speculationrules">{"prerender":[{"source":"list","urls":["${elsewhere}/prerender"]}]}</script>
+<script type="importmap">{"imports":{"a":"${elsewhere}/import-map"}}</script><link rel="modulepreload" href="${elsewhere}/module">
+<picture><source srcset="${elsewhere}/srcset"><img srcset="${elsewhere}/srcset 2x" attributionsrc="${elsewhere}/attribution"></picture>
+<video poster="${elsewhere}/poster"><track src="${elsewhere}/track" default></video><audio src="${elsewhere}/audio" autoplay></audio>
+<input type="image" src="${elsewhere}/input"><table background="${elsewhere}/table"><tr><td>cell</td></tr></table>
+<style>@font-face { font-family: x; src: url(${elsewhere}/font) } p { font-family: x; list-style-image: image-set("${elsewhere}/set" 1x) }
+input[value^="a"] { background: url(${elsewhere}/guessed) } @namespace url(${elsewhere}/namespace);</style><input value="abc">
+<svg onload="alert('svg onload')"><use href="${elsewhere}/use#x"/><image href="${elsewhere}/image"/><feImage href="${elsewhere}/fe"/>
+<a id="svg-link"><animate attributeName="href" values="javascript:alert('animate')"/><text y="20">animate</text></a></svg>
+<math><mtext href="${elsewhere}/math">math</mtext></math><details open ontoggle="alert('toggle')"><summary>x</summary></details>
+<form action="${elsewhere}/form-top" target="_top"><button formaction="${elsewhere}/formaction">x</button></form>
+<a ping="${elsewhere}/ping" href="#shown">ping</a><embed src="${elsewhere}/embed"><LiNk/rel=preconnect href=${elsewhere}>`;
 }
 
 export function hostileSvg(elsewhere: string): string {

@@ -75,7 +75,10 @@ it('shows sandboxes and executions of all keys, with output from any point on', 
     ...{ result: { stdout: 'ééé\n', meta: { executionId: execution_id } } },
     richResults: [{ type: 'result', text: '[1, 2]' }],
   });
-  expect((await backend.executions()).map(({ id }) => id)).toContain(execution_id);
+  const listed = (await backend.executions()).find(({ id }) => id === execution_id);
+  // Megabytes of results are not read for a list.
+  expect(listed).toMatchObject({ id: execution_id, state: 'ended' });
+  expect(listed).not.toHaveProperty('richResults');
   expect(await backend.execution('nothing')).toBeUndefined();
 
   const pieces: OutputPiece[] = [];
@@ -89,6 +92,28 @@ it('shows sandboxes and executions of all keys, with output from any point on', 
     expect(rest).toEqual(pieces.slice(index + 1));
   }
   await server.ask('DELETE', box, { key: 'other' });
+});
+
+it('gives a character whole to who goes on in the middle of it', async () => {
+  const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { json: {} })).json;
+  const box = `/v1/sandboxes/${sandbox_id}`;
+  const code =
+    'import os, time\nos.write(1, b"a\\xc3")\nwhile not os.path.exists("go"): time.sleep(0.05)\nos.write(1, b"\\xa9b")';
+  const { execution_id } = (await server.ask('POST', `${box}/executions?wait=false`, { json: { code } }))
+    .json;
+  const textAfter = async (after: number, follow: boolean) => {
+    let [text, next] = ['', after];
+    for await (const piece of backend.output(execution_id, { after, follow })) {
+      if (piece.type === 'output') text += piece.text;
+      next = piece.next;
+    }
+    return { text, next };
+  };
+  await eventually('it writes', async () => (await textAfter(0, false)).text !== '');
+  const begun = await textAfter(0, false);
+  await server.ask('PUT', `${box}/files/content?path=go`, { bytes: new Uint8Array() });
+  expect([begun.text, (await textAfter(begun.next, true)).text]).toEqual(['a', 'éb']);
+  await server.ask('DELETE', box);
 });
 
 it('follows output until its reader leaves', async () => {

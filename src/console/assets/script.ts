@@ -63,8 +63,9 @@ export const SCRIPT = String.raw`'use strict';
         // However often something changes, it is looked for a few times a second.
         if (times > 0) await new Promise((resolve) => setTimeout(resolve, 250));
         again = false;
-        const response = await fetch(location.href, { headers: { 'x-refresh': '1' }, cache: 'no-store' });
+        const response = await fetch(body.dataset.refresh || location.href, { headers: { 'x-refresh': '1' }, cache: 'no-store' });
         if (response.redirected) { location.reload(); return; }
+        byId('gone').hidden = response.status !== 404;
         const page = new DOMParser().parseFromString(await response.text(), 'text/html');
         for (const place of document.querySelectorAll('[data-live]')) {
           const fresh = page.getElementById(place.id);
@@ -87,7 +88,7 @@ export const SCRIPT = String.raw`'use strict';
   // Output: at most so many characters are kept here.
   const MAX_CHARACTERS = 500000;
   const output = byId('output');
-  let kept = output === null ? 0 : output.textContent.length;
+  let kept = output === null ? 0 : [...output.querySelectorAll('pre')].reduce((sum, { textContent }) => sum + textContent.length, 0);
   function note(text) {
     const place = byId('output-note');
     place.hidden = false;
@@ -113,8 +114,14 @@ export const SCRIPT = String.raw`'use strict';
       const oldest = output.firstElementChild;
       const pre = oldest.querySelector('pre');
       const first = pre.firstChild;
-      if (first !== null) { kept -= first.textContent.length; first.remove(); }
-      if (pre.firstChild === null) oldest.remove();
+      if (first !== null && first.length > kept - MAX_CHARACTERS) {
+        const cut = kept - MAX_CHARACTERS;
+        kept -= cut;
+        first.deleteData(0, cut);
+      } else {
+        if (first !== null) { kept -= first.length; first.remove(); }
+        if (pre.firstChild === null) oldest.remove();
+      }
     }
   }
   // Drawn a few times a second, however many pieces come.
@@ -142,7 +149,11 @@ export const SCRIPT = String.raw`'use strict';
     function open() {
       source = new EventSource(events + query());
       source.addEventListener('open', () => { byId('connection').hidden = true; void refresh(); });
-      source.addEventListener('error', () => { byId('connection').hidden = false; });
+      source.addEventListener('error', () => {
+        byId('connection').hidden = false;
+        // It is not tried again: whoever is signed in no longer is led to where that is done.
+        if (source.readyState === EventSource.CLOSED) void refresh();
+      });
       source.addEventListener('change', () => void refresh());
       source.addEventListener('output', (event) => {
         after = event.lastEventId;

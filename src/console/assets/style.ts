@@ -73,7 +73,7 @@ fieldset { border: 0; margin: 0 0 .5rem; padding: 0; }
 .notice.bad, .verdict.bad { background: var(--bad-paper); border-color: var(--bad); }
 .verdict { margin: .75rem 0; }
 .verdict.good { background: var(--good-paper); border-color: var(--good); }
-#connection { position: fixed; right: 1rem; bottom: 1rem; left: 1rem; max-width: 30rem; margin: 0 auto; }
+#connection, #gone { position: fixed; right: 1rem; bottom: 1rem; left: 1rem; max-width: 30rem; margin: 0 auto; }
 
 .risk { display: inline-block; padding: 0 .5rem; border: 1px solid currentColor; border-radius: 4px; font-size: .8125rem; line-height: 1.5rem; letter-spacing: .02em; vertical-align: .1em; white-space: nowrap; }
 .risk-critical { color: var(--bad); background: var(--bad-paper); }
@@ -101,9 +101,10 @@ fieldset { border: 0; margin: 0 0 .5rem; padding: 0; }
 .question pre { margin: 0; white-space: pre-wrap; }
 .question .values { list-style: none; margin: 0; padding: 0; }
 .question .quoted { border-left: 2px solid var(--line-strong); padding-left: .5rem; }
-.question .lines { margin: 0; padding: .5rem 0; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); padding-left: 3.5rem; }
-.question .lines li { padding-left: .5rem; border-left: 1px solid var(--line); }
-.question .lines li::marker { color: var(--faint); font: .8125rem/1.5 ui-monospace, Menlo, Consolas, monospace; font-variant-numeric: tabular-nums; }
+.question .lines { margin: 0; padding: .5rem 0; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); padding-left: 3.5rem; list-style: none; }
+/* Numbers as they are written: counting those of a list takes browsers half a minute for some ten thousand lines. */
+.question .lines li { display: block; position: relative; padding-left: .5rem; border-left: 1px solid var(--line); }
+.question .lines li::before { content: attr(value); position: absolute; right: 100%; padding-right: .5rem; color: var(--faint); font: .8125rem/1.6 ui-monospace, Menlo, Consolas, monospace; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .question .escape { background: var(--mark-paper); color: var(--mark-ink); border-radius: 2px; }
 .question .mark { color: var(--faint); }
 .question .dangerous { color: var(--bad); font-weight: 600; }
@@ -127,6 +128,13 @@ figure { margin: .75rem 0; }
 pre.text { margin: .25rem 0; padding: .5rem .75rem; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; max-height: 24rem; overflow: auto; direction: ltr; }
 summary { cursor: pointer; color: var(--link); padding: .25rem 0; }
 
+@media (min-width: 60rem) {
+  /* What is asked for stands beside what holds for it, so that the findings and the code come into sight. */
+  .question { display: grid; grid-template-columns: 1fr 1fr; column-gap: 2rem; }
+  .question > * { grid-column: 1 / -1; min-width: 0; }
+  .question > .policy { grid-column: 1; }
+  .question > .parameters { grid-column: 2; }
+}
 @media (max-width: 48rem) {
   .top nav ul { gap: 0 .75rem; }
   .who { margin-left: 0; width: 100%; justify-content: space-between; }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { RichResult } from '../../result/contextExecution.ts';
-import type { ConsoleExecution } from '../backend.ts';
+import type { ConsoleExecution, ShownExecution } from '../backend.ts';
 import { frameOf } from '../frame.ts';
 import type { ShownOutput } from '../outputTail.ts';
 import { pictureOf } from '../picture.ts';
@@ -9,7 +9,7 @@ import type { Html } from './layout.ts';
 import { facts, stateOf, time } from './parts.ts';
 
 /** An execution with its output so far. */
-export function executionContent(execution: ConsoleExecution, output: ShownOutput): Html {
+export function executionContent(execution: ShownExecution, output: ShownOutput): Html {
   return html`<h1>Execution</h1>
 <section id="state" data-live aria-label="State">${stateFacts(execution)}</section>
 <section id="results" data-live aria-labelledby="results-title">${results(execution)}</section>
@@ -65,15 +65,21 @@ function run({ stream, text }: ShownOutput['runs'][number]): Html {
   return html`<div class="run ${stream}"><span class="stream">${stream}</span><pre>${text}</pre></div>`;
 }
 
-function results({ id, richResults, result }: ConsoleExecution): Html | '' {
+/** Each may be a frame of its own, and a loop makes thousands. */
+const MAX_RESULTS = 100;
+
+function results({ id, richResults, result }: ShownExecution): Html | '' {
   if (richResults.length === 0) return '';
   const leftOutCount = result !== undefined && 'resultsLeftOut' in result ? Number(result.resultsLeftOut) : 0;
   const note =
     leftOutCount === 0 ? '' : html`<p class="notice">${leftOutCount} more results were left out.</p>`;
-  const shownResults = richResults.map((rich, i) =>
-    resultFigure(rich, `/executions/${encodeURIComponent(id)}/results/${i}`),
-  );
-  return html`<h2 id="results-title">Results</h2>${shownResults}${note}`;
+  const earlier = Math.max(0, richResults.length - MAX_RESULTS);
+  const before =
+    earlier === 0 ? '' : html`<p class="notice">${earlier} results before these are not shown.</p>`;
+  const shownResults = richResults
+    .slice(earlier)
+    .map((rich, i) => resultFigure(rich, `/executions/${encodeURIComponent(id)}/results/${earlier + i}`));
+  return html`<h2 id="results-title">Results</h2>${before}${shownResults}${note}`;
 }
 
 /** The picture of it where there is one, else in a frame where it needs one; its text in any case. */

@@ -23,6 +23,8 @@ export interface Page {
   readonly section?: string;
   /** The execution whose output comes to this page, and from where on. */
   readonly output?: { readonly execution: string; readonly after: number };
+  /** From where to fetch what waits, for a page of which nothing else changes and that is costly to make. */
+  readonly refreshFrom?: string;
   readonly content: Html;
 }
 
@@ -34,7 +36,7 @@ const MENU: readonly { readonly path: string; readonly name: string; readonly sc
 ];
 
 /** A page for somebody who is signed in. */
-export function page({ title, visitor, waiting, section, output, content }: Page): Html {
+export function page({ title, visitor, waiting, section, output, refreshFrom, content }: Page): Html {
   const entries = MENU.filter(({ scope }) => visitor.scopes.includes(scope)).map(({ path, name }) => {
     const current = path === section ? html` aria-current="page"` : '';
     const count = path === '/approvals' ? countOf(waiting) : '';
@@ -45,7 +47,10 @@ export function page({ title, visitor, waiting, section, output, content }: Page
 <button class="quiet">Sign out</button></form>`;
   const from =
     output === undefined ? '' : html` data-execution="${output.execution}" data-after="${output.after}"`;
-  return shell({ title, header, content, body: html` data-events="/events"${from}` });
+  const other = refreshFrom === undefined ? '' : html` data-refresh="${refreshFrom}"`;
+  // Who may only read the record is told of nothing.
+  const body = visitor.scopes.includes('approve') ? html` data-events="/events"${from}${other}` : '';
+  return shell({ title, header, content, body });
 }
 
 /** A page for anybody. */
@@ -97,6 +102,7 @@ ${content}
 </main>
 <p id="announcement" class="unseen" role="status"></p>
 <p id="connection" class="notice" role="status" hidden>The connection is lost. What is shown may be old.</p>
+<p id="gone" class="notice" role="status" hidden>This is not there any more. What is shown is old. <a href="/">To the start</a></p>
 </body>
 </html>`;
 }

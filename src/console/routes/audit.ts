@@ -14,7 +14,7 @@ export function auditRoutes({ backend, now, look, show }: Site): void {
     };
     const records = await recordPage(backend.records(filterOf(query)), query);
     const content = auditContent(query, records, await verification.current());
-    return show(context, who, { title: 'Audit', section: '/audit', content });
+    return show(context, who, { title: 'Audit', section: '/audit', refreshFrom: '/approvals', content });
   });
   look('/audit/receipts/:id', 'audit', async (context) => {
     const id = parameter(context, 'id');

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { ConsoleExecution } from '../backend.ts';
+import type { ShownExecution } from '../backend.ts';
 import { eventsResponse } from '../events.ts';
 import { frameOf } from '../frame.ts';
 import { FRAME_HEADERS } from '../headers.ts';
@@ -16,7 +16,7 @@ export function liveRoutes({ backend, desk, open, look, show }: Site): void {
     sandboxes: await backend.sandboxes(),
     executions: await backend.executions(),
   });
-  const executionOf = async (context: Context): Promise<ConsoleExecution> => {
+  const executionOf = async (context: Context): Promise<ShownExecution> => {
     const id = parameter(context, 'id');
     const execution = await backend.execution(id);
     if (execution !== undefined) return execution;
@@ -60,14 +60,14 @@ export function liveRoutes({ backend, desk, open, look, show }: Site): void {
   });
 
   open('/events', async (context) => {
-    const who = await desk.whoAsks(context);
+    const who = await desk.whoListens(context);
     // Browsers come back after anything else.
     if (who === undefined || !who.key.scopes.includes('approve')) return context.body(null, 204);
     const execution = context.req.query('execution');
     const after = Number(context.req.header('last-event-id') || context.req.query('after') || 0);
     const isPlace = Number.isSafeInteger(after) && after >= 0;
     return eventsResponse(context, backend, {
-      isSignedIn: () => desk.isSignedIn(context),
+      isSignedIn: async () => (await desk.whoListens(context)) !== undefined,
       ...(execution === undefined || !isPlace ? {} : { output: { execution, after } }),
     });
   });

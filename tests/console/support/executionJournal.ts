@@ -3,6 +3,7 @@ import type {
   ConsoleExecution,
   OutputOptions,
   OutputPiece,
+  ShownExecution,
 } from '../../../src/console/backend.ts';
 import { isSandboxError } from '../../../src/errors.ts';
 import type { CellOptions } from '../../../src/operations/contexts.ts';
@@ -13,7 +14,7 @@ import type { ExecutionResult } from '../../../src/result/result.ts';
 export type Told = Required<Pick<CellOptions, 'onOutput' | 'onResult'>>;
 
 interface Entry {
-  execution: ConsoleExecution;
+  execution: ShownExecution;
   readonly richResults: RichResult[];
   readonly pieces: OutputPiece[];
 }
@@ -69,7 +70,7 @@ export class ExecutionJournal {
     return [...this.#entries.values()].map(({ execution }) => execution).reverse();
   }
 
-  get(id: string): ConsoleExecution | undefined {
+  get(id: string): ShownExecution | undefined {
     return this.#entries.get(id)?.execution;
   }
 
