@@ -18,6 +18,8 @@ import type { Telemetry } from './telemetry.ts';
 export interface Asking {
   readonly caller: string;
   readonly executionId?: string;
+  /** Told of an execution that begins, which needs what was sent until it has settled. */
+  readonly onStarted?: (settled: Promise<void>) => void;
   /** Told when a person is asked; what it returns is called when that is over. */
   readonly onQuestion?: () => () => void;
 }

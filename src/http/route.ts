@@ -13,7 +13,12 @@ import { errorResult } from './schemas/results.ts';
 
 export interface ServerEnv {
   Bindings: HttpBindings;
-  Variables: { requestId: string; caller?: Caller };
+  Variables: {
+    requestId: string;
+    caller?: Caller;
+    /** Settles when nothing needs any more what was sent; never rejects. */
+    inUse?: Promise<void>;
+  };
 }
 
 export type ServerApp = OpenAPIHono<ServerEnv>;
@@ -65,7 +70,10 @@ export function addRoute<Params = undefined, Query = undefined, Body = undefined
   const handler = (context: Context<ServerEnv>): Promise<Response> | Response => {
     const valid = (target: string): unknown => context.req.valid(target as never);
     const caller = context.get('caller') ?? NOBODY;
-    const asking: Asking = { caller: caller.id };
+    const asking: Asking = {
+      caller: caller.id,
+      onStarted: (settled) => context.set('inUse', settled),
+    };
     const asked = {
       params: (wish.params && valid('param')) as Params,
       query: (wish.query && valid('query')) as Query,
@@ -153,12 +161,17 @@ export function refuseInvalid(result: {
   if (result.success || result.error === undefined) return;
   const [issue] = result.error.issues;
   const where = PLACES[result.target] ?? result.target;
-  const path = issue?.path.map(String).join('.') ?? '';
+  const path = short(issue?.path.map(String).join('.') ?? '');
   const what = path === '' ? `The ${where}` : `"${path}" in the ${where}`;
-  throw new SandboxError('INPUT_INVALID', `${what}: ${issue?.message ?? 'it is not usable'}.`, {
+  throw new SandboxError('INPUT_INVALID', `${what}: ${short(issue?.message ?? 'it is not usable')}.`, {
     hint: 'See /openapi.json for what can be sent.',
     details: { in: where, path },
   });
+}
+
+/** Names of members are a stranger's text as well. */
+function short(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
 
 const PLACES: Readonly<Record<string, string>> = {

@@ -83,6 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const executions = new Executions({
     admission,
     within: (who, run) => asking.run(who, () => inSpan(telemetry, 'execution', 'internal', run)),
+    onStarted: ({ settled }) => asking.getStore()?.onStarted?.(settled),
     onChanged: () => changes.tell('executions'),
     onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);

@@ -269,6 +269,36 @@ describe('what is sent', () => {
     await small.close();
   });
 
+  it('counts as held as long as what it began goes on, and one key leaves room for others', async () => {
+    const small = await startTestServer({ limits: { bodiesBytes: 100_000, maxExecutions: 1 } });
+    const filled = (size: number, code = '0') => ({ code, stdin: 'x'.repeat(size) });
+    const post = (size: number, key: KeyName, code?: string) =>
+      small.ask('POST', '/v1/executions?wait=false', { key, json: filled(size, code) });
+    const first = await post(40_000, 'one', SLEEP);
+    const statuses = [
+      (await post(30_000, 'one')).status,
+      (await post(30_000, 'other')).status,
+      (await post(1000, 'other')).status,
+    ];
+    expect([first.status, ...statuses]).toEqual([202, 429, 202, 429]);
+    await small.ask('DELETE', `/v1/executions/${first.json.execution_id}`);
+    await eventually('there is room again', async () => (await post(40_000, 'one')).status === 202);
+    await small.close();
+  });
+
+  it('is not repeated in the answer, however long its names are', async () => {
+    const long = 'x '.repeat(50_000);
+    const bodies = [
+      { code: '0', [long]: 1 },
+      { code: '0', env: { [long]: '' } },
+      { code: '0', files: { [`../${long}`]: { content: '' } } },
+    ];
+    for (const json of bodies) {
+      const { status, text } = await server.ask('POST', '/v1/executions', { json });
+      expect([status, text.length < 3000]).toEqual([400, true]);
+    }
+  });
+
   it('may not be larger than a file may be, however it is sent', async () => {
     const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { json: {} })).json;
     const path = `/v1/sandboxes/${sandbox_id}/files/content?path=large`;
