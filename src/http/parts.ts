@@ -12,6 +12,7 @@ import type { Keys } from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Sandboxes } from './sandboxes.ts';
+import type { Streams } from './streams.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** For whom something is asked at the moment, and the id that an execution shall have. */
@@ -42,6 +43,7 @@ export interface Parts {
   readonly telemetry: Telemetry;
   readonly limits: Limits;
   readonly bodies: Bodies;
+  readonly streams: Streams;
   readonly life: Life;
   readonly changes: Changes;
 }

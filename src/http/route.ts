@@ -89,7 +89,7 @@ const NOBODY: Caller = { id: '', name: '', scopes: [], quotas: {} };
 
 function middlewareOf<Params, Query, Body>(
   parts: Parts,
-  { scope, begins = false, body, bytes }: RouteWish<Params, Query, Body>,
+  { scope, begins = false, body, bytes, responses }: RouteWish<Params, Query, Body>,
 ): MiddlewareHandler<ServerEnv>[] {
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
@@ -101,7 +101,8 @@ function middlewareOf<Params, Query, Body>(
     if (begins && parts.life.isDraining) throw draining();
     await next();
   };
-  const { bodies, limits } = parts;
+  const { bodies, limits, streams } = parts;
+  if (Object.values(responses).some((told) => 'media' in told)) return [check, streams.follow()];
   if (body !== undefined) return [check, bodies.hold(limits.bodyBytes), limitBody(limits.bodyBytes)];
   return bytes === undefined ? [check] : [check, bodies.hold(limits.fileBytes)];
 }

@@ -22,6 +22,7 @@ import type { Logger } from './logging.ts';
 import { Metrics } from './metrics.ts';
 import type { Asking, Life, Parts } from './parts.ts';
 import { Sandboxes } from './sandboxes.ts';
+import { Streams } from './streams.ts';
 import { inSpan, type Telemetry } from './telemetry.ts';
 
 export interface ServerOptions {
@@ -78,6 +79,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = new Metrics();
   const changes = new Changes();
   const bodies = new Bodies(limits.bodiesBytes);
+  const streams = new Streams(keys);
   const manager = new SandboxManager({ onEvent: () => changes.tell('sandboxes') });
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
@@ -107,7 +109,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const parts: Parts = {
     ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
     ...{ approvals, trail },
-    ...{ metrics, telemetry, limits, life, changes, bodies },
+    ...{ metrics, telemetry, limits, life, changes, bodies, streams },
   };
   metrics.watch({
     running: () => admission.running,
