@@ -16,6 +16,8 @@ export interface Summary {
   readonly language: string | null;
   readonly durationSec: number;
   readonly cpuSec: number;
+  /** Of the files that it brings back. */
+  readonly fileBytes?: number;
 }
 
 /** What came of it; `json` is the result as it is sent. */

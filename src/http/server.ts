@@ -89,7 +89,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onChanged: () => changes.tell('executions'),
     onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);
-      void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
+      const { cpuSec = 0, fileBytes = 0 } = summary ?? {};
+      void usage.spend(caller, { cpuSec, bytes: totalBytes + fileBytes });
       if (error === undefined) return;
       const code = knownIn(error)?.code;
       // A bug is told with its stack: nobody may have waited for the answer.

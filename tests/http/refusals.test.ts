@@ -6,7 +6,14 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/traces.ts';
-import { type Asking, type KeyName, startTestServer, type TestServer, untilState } from './support.ts';
+import {
+  type Asking,
+  type Json,
+  type KeyName,
+  startTestServer,
+  type TestServer,
+  untilState,
+} from './support.ts';
 
 let server: TestServer;
 
@@ -32,6 +39,18 @@ const run = (code: string, key: KeyName = 'one') =>
   server.ask('POST', '/v1/executions?wait=false', { key, json: { code, timeout: 30 } });
 
 const SLEEP = 'import time; time.sleep(30)';
+
+describe('the bytes that a key may carry', () => {
+  const code = 'open("f", "w").write("x" * 2000)';
+  it.each<[string, KeyName, Json]>([
+    ['are files and input', 'lightIn', { code: '0', stdin: 'x'.repeat(2000) }],
+    ['are files that are brought back', 'lightOut', { code, collect: ['f'] }],
+  ])('%s', async (_, key, json) => {
+    expect((await server.ask('POST', '/v1/executions', { key, json })).status).toBe(200);
+    const again = await server.ask('POST', '/v1/executions', { key, json: { code: '0' } });
+    expect([again.status, again.json.error?.details.quota]).toEqual([429, 'bytes_per_hour']);
+  });
+});
 
 describe('whoever asks', () => {
   it('needs a key that holds, and says so as the standard has it', async () => {
@@ -125,6 +144,9 @@ describe('whoever asks', () => {
     expect([second.status, second.json.error.code]).toEqual([429, 'QUOTA_EXCEEDED']);
     expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
     const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { key: 'small', json: {} })).json;
+    // A context runs a program as well.
+    const contexts = `/v1/sandboxes/${sandbox_id}/contexts`;
+    expect(await refusal('POST', contexts, { key: 'small', json: {} })).toEqual([429, 'QUOTA_EXCEEDED']);
     expect(await refusal('POST', '/v1/sandboxes', { key: 'small', json: {} })).toEqual([
       ...[429, 'QUOTA_EXCEEDED'],
     ]);
