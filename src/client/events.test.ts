@@ -64,6 +64,21 @@ async function hear(path: string, silenceMs?: number): Promise<unknown[]> {
 const ALL = TOLD.map((data) => ({ type: 'output', data }));
 const LENGTH = Buffer.byteLength(STREAM.join(''));
 
+it('waits for nothing behind the last event, though the connection is kept open', async () => {
+  server.removeAllListeners('request');
+  server.on('request', (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('event: result\ndata: {}\n\n');
+  });
+  const question = { path: 'open', last: ['result'], silenceMs: 3_600_000 };
+  const heard: unknown[] = [];
+  for await (const event of followEvents(transport, question)) {
+    heard.push(event);
+    break;
+  }
+  expect(heard).toEqual([{ type: 'result', data: {} }]);
+});
+
 describe('events', () => {
   it('come all, and once, wherever a connection is cut', async () => {
     const everywhere = Array.from({ length: Math.floor(LENGTH / 3) }, (_, index) => 3 * index);

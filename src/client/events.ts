@@ -57,7 +57,11 @@ export async function* followEvents(
         lastId = id ?? lastId;
         lostSince = undefined;
         attempt = 0;
-        if (last.includes(event)) await endOf(messages);
+        if (last.includes(event)) {
+          await endOf(messages);
+          // What is still being read would be waited for.
+          control.abort();
+        }
         yield { type: event, data: jsonOrUndefined(data) };
       }
     } catch (error) {

@@ -75,6 +75,19 @@ async function failure(work: () => Promise<unknown>): Promise<Record<string, unk
   }
 }
 
+it('never repeats the key, also where what stands in front of the server does', async () => {
+  const repeating: Answer = (response, { headers }) => {
+    const message = `You sent ${headers.authorization}.`;
+    json({ error: { code: 'INPUT_INVALID', message, hint: message, details: { message } } }, 400)(
+      response,
+      {} as IncomingMessage,
+    );
+  };
+  answers = [repeating];
+  const message = 'You sent Bearer (the key).';
+  expect(await failure(get)).toEqual({ code: 'INPUT_INVALID', message, details: { message } });
+});
+
 describe('a request', () => {
   it('goes below the address, with the key in its header alone', async () => {
     answers = [fine];

@@ -180,7 +180,7 @@ export class Transport {
     });
     this.#wasReached = true;
     if (answer.headers.has(KEY_HEADER)) this.#knowsKeys = true;
-    if (!answer.ok) throw await refusalOf(answer);
+    if (!answer.ok) throw await refusalOf(answer, apiKey);
     return answer;
   }
 
@@ -218,10 +218,12 @@ export function isCut(error: unknown): boolean {
   return error instanceof Cut || (error instanceof ServerError && error.isCut);
 }
 
-async function refusalOf(answer: Response): Promise<ServerError> {
+async function refusalOf(answer: Response, apiKey: string): Promise<ServerError> {
   const { status } = answer;
   // What broke off on the way tells nothing, and the status does.
-  const body = jsonOrUndefined(await bytesOf(answer).catch(() => Buffer.alloc(0)));
+  const text = (await bytesOf(answer).catch(() => Buffer.alloc(0))).toString();
+  // Whatever stands in front of a server may repeat what was sent there.
+  const body = jsonOrUndefined(text.replaceAll(apiKey, '(the key)'));
   const after = answer.headers.get('retry-after') ?? '';
   const retryAfterSec = /^\d{1,6}$/.test(after) ? Number(after) : undefined;
   return errorFromJson(body, { status, retryAfterSec }) ?? errorOfStatus(status);

@@ -11,18 +11,27 @@ const MOST = 50;
 export class Contexts {
   readonly #all = new Map<string, Map<string, SandboxContext>>();
 
+  /** How many are being started. */
+  readonly #making = new WeakMap<Map<string, SandboxContext>, number>();
+
   /** Starts one. Throws `QUOTA_EXCEEDED` where the sandbox has too many. */
   async open(sandbox: LiveSandbox, start: () => Promise<SandboxContext>): Promise<string> {
     const own = this.#of(sandbox);
     for (const [id, context] of own) if (context.ended !== undefined) own.delete(id);
-    if (own.size >= MOST) {
-      throw new SandboxError('QUOTA_EXCEEDED', `The sandbox has ${own.size} contexts.`, {
+    const making = this.#making.get(own) ?? 0;
+    if (own.size + making >= MOST) {
+      throw new SandboxError('QUOTA_EXCEEDED', `The sandbox has ${own.size + making} contexts.`, {
         hint: 'End one first: DELETE /v1/sandboxes/{id}/contexts/{context}',
       });
     }
-    const id = randomUUID();
-    own.set(id, await start());
-    return id;
+    this.#making.set(own, making + 1);
+    try {
+      const id = randomUUID();
+      own.set(id, await start());
+      return id;
+    } finally {
+      this.#making.set(own, (this.#making.get(own) ?? 1) - 1);
+    }
   }
 
   /** Throws what is answered with 404. */

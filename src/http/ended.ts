@@ -22,9 +22,10 @@ export function installationEndedWith(result: InstallResult): Ended {
 }
 
 /** Where nobody can tell the processor time, all of the time counts: whoever asked had it. */
-function summaryOf({ outcome, duration, meta }: ExecutionResult): Summary {
+function summaryOf({ outcome, duration, meta, files = {} }: ExecutionResult): Summary {
   return {
     ...{ outcome, language: meta.language, durationSec: duration },
     cpuSec: meta.usage?.cpuSec ?? duration,
+    fileBytes: Object.values(files).reduce((total, { length }) => total + length, 0),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SandboxError } from '../errors.ts';
 import { Admission } from './admission.ts';
 import { type Bounds, type Ended, Executions, type Running } from './executions.ts';
 import type { Caller } from './keys.ts';
@@ -68,6 +69,15 @@ describe('the executions of a server', () => {
     const begun = start(() => Promise.reject(error));
     await begun.settled;
     expect([begun.state, begun.error, begun.json]).toEqual(['failed', error, undefined]);
+  });
+
+  it('that fail with much to tell count as those that end with it', async () => {
+    const { executions, start } = registry({ totalBytes: 10_000 });
+    const long = new SandboxError('INPUT_INVALID', 'x'.repeat(3000), { hint: '' });
+    for (let count = 0; count < 5; count++) await start(() => Promise.reject(long)).settled;
+    expect(executions.all.length).toBe(1);
+    for (let count = 0; count < 5; count++) await start().settled;
+    expect(executions.all.length).toBe(6);
   });
 
   it('that are cancelled before their turn run with their signal, and take nobody’s place', async () => {

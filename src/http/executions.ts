@@ -4,7 +4,7 @@ import { OutputLog } from '../operations/outputLog.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import type { Admission, Place } from './admission.ts';
-import { notFound } from './errors.ts';
+import { errorJson, notFound } from './errors.ts';
 import type { Caller } from './keys.ts';
 import type { Asking } from './parts.ts';
 
@@ -16,6 +16,8 @@ export interface Summary {
   readonly language: string | null;
   readonly durationSec: number;
   readonly cpuSec: number;
+  /** Of the files that it brings back. */
+  readonly fileBytes?: number;
 }
 
 /** What came of it; `json` is the result as it is sent. */
@@ -93,7 +95,9 @@ export interface ExecutionsOptions {
   readonly bounds?: Bounds;
   readonly now?: () => number;
   /** What runs within this is asked for by the owner, and has this id. */
-  readonly within: <T>(asking: Required<Asking>, run: () => Promise<T>) => Promise<T>;
+  readonly within: <T>(asking: Required<Omit<Asking, 'onStarted'>>, run: () => Promise<T>) => Promise<T>;
+  /** Told of each that is started, where it is asked for. */
+  readonly onStarted?: (execution: Execution) => void;
   /** Told whenever one begins, runs, has something to show or has ended. */
   readonly onChanged?: () => void;
   readonly onEnded?: (execution: Execution, summary: Summary | undefined) => void;
@@ -150,6 +154,7 @@ export class Executions {
     this.#forget();
     this.#options.onChanged?.();
     record.settled = this.#run(record, run, cancel.signal, seat);
+    this.#options.onStarted?.(record);
     return record;
   }
 
@@ -207,7 +212,7 @@ export class Executions {
       seat?.leave();
       record.endedAt = new Date(this.#now());
       record.log.end();
-      record.heldBytes = record.log.heldBytes + 2 * (record.json?.length ?? 0);
+      record.heldBytes = record.log.heldBytes + 2 * textLength(record);
       this.#forget();
     }
     this.#options.onEnded?.(record, summary);
@@ -233,6 +238,11 @@ export class Executions {
       bytes -= gone.heldBytes;
     }
   }
+}
+
+/** Of what came of it; an error may tell much as well. */
+function textLength({ state, json = '', error }: Record): number {
+  return state === 'failed' ? JSON.stringify(errorJson(error)).length : json.length;
 }
 
 function firstOfLargest(kept: readonly Record[]): Record | undefined {

@@ -35,6 +35,17 @@ function givenOf({ timeout, args, env, files, max_output_bytes }: GivenInput) {
   });
 }
 
+/** How many bytes of files and input come with it. */
+export function bytesGiven({
+  files = {},
+  stdin = '',
+  stdin_base64 = '',
+}: Pick<ExecutionInput, 'files' | 'stdin' | 'stdin_base64'>): number {
+  const sizes = Object.values(files).map(({ content, encoding }) => Buffer.byteLength(content, encoding));
+  const input = Buffer.byteLength(stdin) + Buffer.byteLength(stdin_base64, 'base64');
+  return sizes.reduce((total, size) => total + size, input);
+}
+
 /** What every execution may be given. */
 export function runOptionsOf(input: Omit<LiveExecutionInput, 'max_memory_mb' | 'max_processes'>): RunOptions {
   const { language, stdin, stdin_base64, collect } = input;

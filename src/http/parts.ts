@@ -13,12 +13,15 @@ import type { Keys } from './keys.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { Sandboxes } from './sandboxes.ts';
+import type { Streams } from './streams.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** For whom something is asked at the moment, and the id that an execution shall have. */
 export interface Asking {
   readonly caller: string;
   readonly executionId?: string;
+  /** Told of an execution that begins, which needs what was sent until it has settled. */
+  readonly onStarted?: (settled: Promise<void>) => void;
   /** Told when a person is asked; what it returns is called when that is over. */
   readonly onQuestion?: () => () => void;
 }
@@ -42,6 +45,7 @@ export interface Parts {
   readonly telemetry: Telemetry;
   readonly limits: Limits;
   readonly bodies: Bodies;
+  readonly streams: Streams;
   readonly life: Life;
   readonly changes: Changes;
 }

@@ -19,6 +19,8 @@ export interface ServerEnv {
     caller?: Caller;
     /** In the place of the one that comes when whoever asks has gone. */
     signal?: AbortSignal;
+    /** Settles when nothing needs any more what was sent; never rejects. */
+    inUse?: Promise<void>;
   };
 }
 
@@ -71,7 +73,10 @@ export function addRoute<Params = undefined, Query = undefined, Body = undefined
   const handler = (context: Context<ServerEnv>): Promise<Response> | Response => {
     const valid = (target: string): unknown => context.req.valid(target as never);
     const caller = context.get('caller') ?? NOBODY;
-    const asking: Asking = { caller: caller.id };
+    const asking: Asking = {
+      caller: caller.id,
+      onStarted: (settled) => context.set('inUse', settled),
+    };
     const asked = {
       params: (wish.params && valid('param')) as Params,
       query: (wish.query && valid('query')) as Query,
@@ -89,7 +94,7 @@ function middlewareOf<Params, Query, Body>(
   parts: Parts,
   wish: RouteWish<Params, Query, Body>,
 ): MiddlewareHandler<ServerEnv>[] {
-  const { scope, begins = false, body, bytes } = wish;
+  const { scope, begins = false, body, bytes, responses } = wish;
   const check: MiddlewareHandler<ServerEnv> = async (context, next) => {
     if (scope !== undefined) {
       context.set(
@@ -103,9 +108,11 @@ function middlewareOf<Params, Query, Body>(
     if (begins && parts.life.isDraining) throw draining();
     await next();
   };
-  const { bodies, limits, answers } = parts;
-  const held =
-    body !== undefined
+  const { bodies, limits, answers, streams } = parts;
+  const isStreamed = Object.values(responses).some((told) => 'media' in told);
+  const held = isStreamed
+    ? [streams.follow()]
+    : body !== undefined
       ? [bodies.hold(limits.bodyBytes), limitBody(limits.bodyBytes)]
       : bytes !== undefined
         ? [bodies.hold(limits.fileBytes)]
@@ -183,12 +190,17 @@ export function refuseInvalid(result: {
   if (result.success || result.error === undefined) return;
   const [issue] = result.error.issues;
   const where = PLACES[result.target] ?? result.target;
-  const path = issue?.path.map(String).join('.') ?? '';
+  const path = short(issue?.path.map(String).join('.') ?? '');
   const what = path === '' ? `The ${where}` : `"${path}" in the ${where}`;
-  throw new SandboxError('INPUT_INVALID', `${what}: ${issue?.message ?? 'it is not usable'}.`, {
+  throw new SandboxError('INPUT_INVALID', `${what}: ${short(issue?.message ?? 'it is not usable')}.`, {
     hint: 'See /openapi.json for what can be sent.',
     details: { in: where, path },
   });
+}
+
+/** Names of members are a stranger's text as well. */
+function short(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
 
 const PLACES: Readonly<Record<string, string>> = {

@@ -23,6 +23,7 @@ import type { Logger } from './logging.ts';
 import { Metrics } from './metrics.ts';
 import type { Asking, Life, Parts } from './parts.ts';
 import { Sandboxes } from './sandboxes.ts';
+import { Streams } from './streams.ts';
 import { inSpan, type Telemetry } from './telemetry.ts';
 
 export interface ServerOptions {
@@ -79,15 +80,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = new Metrics();
   const changes = new Changes();
   const bodies = new Bodies(limits.bodiesBytes);
+  const streams = new Streams(keys);
   const manager = new SandboxManager({ onEvent: () => changes.tell('sandboxes') });
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
     admission,
     within: (who, run) => asking.run(who, () => inSpan(telemetry, 'execution', 'internal', run)),
+    onStarted: ({ settled }) => asking.getStore()?.onStarted?.(settled),
     onChanged: () => changes.tell('executions'),
     onEnded: ({ id, owner, error, caller, log: { totalBytes } }, summary) => {
       metrics.executed(summary);
-      void usage.spend(caller, { cpuSec: summary?.cpuSec ?? 0, bytes: totalBytes });
+      const { cpuSec = 0, fileBytes = 0 } = summary ?? {};
+      void usage.spend(caller, { cpuSec, bytes: totalBytes + fileBytes });
       if (error === undefined) return;
       const code = knownIn(error)?.code;
       // A bug is told with its stack: nobody may have waited for the answer.
@@ -107,7 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const parts: Parts = {
     ...{ keys, usage, context, surroundings, asking, manager, sandboxes, executions },
     ...{ approvals, trail, answers: new KeptAnswers() },
-    ...{ metrics, telemetry, limits, life, changes, bodies },
+    ...{ metrics, telemetry, limits, life, changes, bodies, streams },
   };
   metrics.watch({
     running: () => admission.running,

@@ -22,15 +22,17 @@ export class Usage {
   readonly #cpuSeconds = counter(HOUR_SEC);
   readonly #bytes = counter(HOUR_SEC);
 
-  /** Counts an execution. Rejects with `QUOTA_EXCEEDED` where the key has used up what it may. */
-  async admitExecution({ id, quotas }: Counted): Promise<void> {
+  /** Counts an execution, and the bytes it is given. Rejects with `QUOTA_EXCEEDED` where the key has used up what it may. */
+  async admitExecution({ id, quotas }: Counted, bytes = 0): Promise<void> {
     await assertLeft(this.#cpuSeconds, id, 'cpuSecondsPerHour', quotas);
     await assertLeft(this.#bytes, id, 'bytesPerHour', quotas);
     const limit = quotas.executionsPerMinute;
-    if (limit === undefined) return;
-    // Counted before it is looked at: two at the same time are two.
-    const { consumedPoints, msBeforeNext } = await this.#executions.penalty(id);
-    if (consumedPoints > limit) throw exceeded('executionsPerMinute', limit, msBeforeNext);
+    if (limit !== undefined) {
+      // Counted before it is looked at: two at the same time are two.
+      const { consumedPoints, msBeforeNext } = await this.#executions.penalty(id);
+      if (consumedPoints > limit) throw exceeded('executionsPerMinute', limit, msBeforeNext);
+    }
+    await this.spend({ id, quotas }, { bytes });
   }
 
   /** Rejects with `QUOTA_EXCEEDED` where the key may not carry any more bytes. */

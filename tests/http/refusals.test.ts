@@ -6,7 +6,14 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/traces.ts';
-import { type Asking, type KeyName, startTestServer, type TestServer, untilState } from './support.ts';
+import {
+  type Asking,
+  type Json,
+  type KeyName,
+  startTestServer,
+  type TestServer,
+  untilState,
+} from './support.ts';
 
 let server: TestServer;
 
@@ -32,6 +39,18 @@ const run = (code: string, key: KeyName = 'one') =>
   server.ask('POST', '/v1/executions?wait=false', { key, json: { code, timeout: 30 } });
 
 const SLEEP = 'import time; time.sleep(30)';
+
+describe('the bytes that a key may carry', () => {
+  const code = 'open("f", "w").write("x" * 2000)';
+  it.each<[string, KeyName, Json]>([
+    ['are files and input', 'lightIn', { code: '0', stdin: 'x'.repeat(2000) }],
+    ['are files that are brought back', 'lightOut', { code, collect: ['f'] }],
+  ])('%s', async (_, key, json) => {
+    expect((await server.ask('POST', '/v1/executions', { key, json })).status).toBe(200);
+    const again = await server.ask('POST', '/v1/executions', { key, json: { code: '0' } });
+    expect([again.status, again.json.error?.details.quota]).toEqual([429, 'bytes_per_hour']);
+  });
+});
 
 describe('whoever asks', () => {
   it('needs a key that holds, and says so as the standard has it', async () => {
@@ -125,6 +144,9 @@ describe('whoever asks', () => {
     expect([second.status, second.json.error.code]).toEqual([429, 'QUOTA_EXCEEDED']);
     expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
     const { sandbox_id } = (await server.ask('POST', '/v1/sandboxes', { key: 'small', json: {} })).json;
+    // A context runs a program as well.
+    const contexts = `/v1/sandboxes/${sandbox_id}/contexts`;
+    expect(await refusal('POST', contexts, { key: 'small', json: {} })).toEqual([429, 'QUOTA_EXCEEDED']);
     expect(await refusal('POST', '/v1/sandboxes', { key: 'small', json: {} })).toEqual([
       ...[429, 'QUOTA_EXCEEDED'],
     ]);
@@ -267,6 +289,36 @@ describe('what is sent', () => {
     held.abort();
     await eventually('there is room again', async () => (await tried()).status === 200);
     await small.close();
+  });
+
+  it('counts as held as long as what it began goes on, and one key leaves room for others', async () => {
+    const small = await startTestServer({ limits: { bodiesBytes: 100_000, maxExecutions: 1 } });
+    const filled = (size: number, code = '0') => ({ code, stdin: 'x'.repeat(size) });
+    const post = (size: number, key: KeyName, code?: string) =>
+      small.ask('POST', '/v1/executions?wait=false', { key, json: filled(size, code) });
+    const first = await post(40_000, 'one', SLEEP);
+    const statuses = [
+      (await post(30_000, 'one')).status,
+      (await post(30_000, 'other')).status,
+      (await post(1000, 'other')).status,
+    ];
+    expect([first.status, ...statuses]).toEqual([202, 429, 202, 429]);
+    await small.ask('DELETE', `/v1/executions/${first.json.execution_id}`);
+    await eventually('there is room again', async () => (await post(40_000, 'one')).status === 202);
+    await small.close();
+  });
+
+  it('is not repeated in the answer, however long its names are', async () => {
+    const long = 'x '.repeat(50_000);
+    const bodies = [
+      { code: '0', [long]: 1 },
+      { code: '0', env: { [long]: '' } },
+      { code: '0', files: { [`../${long}`]: { content: '' } } },
+    ];
+    for (const json of bodies) {
+      const { status, text } = await server.ask('POST', '/v1/executions', { json });
+      expect([status, text.length < 3000]).toEqual([400, true]);
+    }
   });
 
   it('may not be larger than a file may be, however it is sent', async () => {

@@ -9,7 +9,14 @@ import { openLog } from '../../src/http/logging.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 
+/** That may carry a thousand bytes an hour. */
+const light = (name: string): Caller => ({
+  ...{ id: `key-${name}`, name, scopes: ['execute'], quotas: { bytesPerHour: 1000 } },
+});
+
 const KEYS: Readonly<Record<string, Caller>> = {
+  lightIn: light('lightIn'),
+  lightOut: light('lightOut'),
   one: { id: 'key-one', name: 'one', scopes: ['execute'], quotas: {} },
   other: { id: 'key-other', name: 'other', scopes: ['execute'], quotas: {} },
   operator: { id: 'key-operator', name: 'operator', scopes: ['approve', 'audit', 'metrics'], quotas: {} },
@@ -22,7 +29,8 @@ const KEYS: Readonly<Record<string, Caller>> = {
   },
 };
 
-export type KeyName = 'one' | 'other' | 'operator' | 'both' | 'small';
+export type KeyName = 'one' | 'other' | 'operator' | 'both' | 'small' | LightKeyName;
+type LightKeyName = 'lightIn' | 'lightOut';
 
 export interface Asking {
   /** By the name of a key; `null` for none. */

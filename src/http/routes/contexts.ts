@@ -32,6 +32,7 @@ export function addContextRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, body, caller, signal }) => {
       const live = sandboxes.get(caller.id, params.id);
+      await usage.admitExecution(caller);
       const { env } = body;
       const id = await contexts.open(live, () =>
         live.context(body.language, { ...defined({ env }), ...loweredBy(body), signal }),

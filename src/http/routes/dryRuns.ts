@@ -6,7 +6,7 @@ import { WaitingDryRuns } from '../../operations/dryRun/waitingDryRuns.ts';
 import { resultToJson } from '../../result/resultJson.ts';
 import { endedWith } from '../ended.ts';
 import { notFound } from '../errors.ts';
-import { backgroundJobOf, languageOf, liveOptionsOf } from '../options.ts';
+import { backgroundJobOf, bytesGiven, languageOf, liveOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, noContent, type ServerApp } from '../route.ts';
 import { liveExecutionInput, sandboxParams, waitQuery } from '../schemas/inputs.ts';
@@ -40,7 +40,7 @@ export function addDryRunRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
-      await usage.admitExecution(caller);
+      await usage.admitExecution(caller, bytesGiven(body));
       const execution = executions.start({
         ...{ caller, sandboxId: live.id, language: languageOf(body) },
         run: async ({ signal, onOutput }) => {

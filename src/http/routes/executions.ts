@@ -5,7 +5,7 @@ import { endedWith } from '../ended.ts';
 import { errorJson } from '../errors.ts';
 import { executionEvents, type ServerEvent } from '../events.ts';
 import type { Execution } from '../executions.ts';
-import { executeOptionsOf, jobOf, languageOf } from '../options.ts';
+import { bytesGiven, executeOptionsOf, jobOf, languageOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, jsonText, noContent, type ServerApp } from '../route.ts';
 import { executionInput, executionParams, waitQuery } from '../schemas/inputs.ts';
@@ -29,7 +29,7 @@ export function addExecutionRoutes(app: ServerApp, parts: Parts): void {
       },
     },
     async ({ body, query, caller, signal: gone }) => {
-      await usage.admitExecution(caller);
+      await usage.admitExecution(caller, bytesGiven(body));
       const started = executions.start({
         ...{ caller, sandboxId: null, language: languageOf(body) },
         run: async ({ signal, onOutput }) =>

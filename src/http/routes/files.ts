@@ -128,18 +128,22 @@ export function addFileRoutes(app: ServerApp, parts: Parts): void {
     async ({ params, query, caller, signal, context }) => {
       const live = sandboxes.get(caller.id, params.id);
       await usage.admitTransfer(caller);
-      const archive = counted(context.req.raw, limits.fileBytes);
+      const spend = (bytes: number): Promise<void> => usage.spend(caller, { bytes });
+      // Also of an archive that is refused in the middle.
+      const archive = told(counted(context.req.raw, limits.fileBytes), spend);
       const links = query.links ?? 'refused';
       const { files, folders, bytes } = await live.upload(query.path ?? '.', archive, { signal, links });
-      await usage.spend(caller, { bytes });
       return json({ files, folders, bytes });
     },
   );
 }
 
 /** What passes, told in sizes; whoever stops reading ends the archive. */
-async function* told(archive: Readable, tell: (bytes: number) => Promise<void>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of archive as AsyncIterable<Uint8Array>) {
+async function* told(
+  archive: AsyncIterable<Uint8Array>,
+  tell: (bytes: number) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of archive) {
     await tell(chunk.length);
     yield chunk;
   }

@@ -5,7 +5,7 @@ import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import { endedWith } from '../ended.ts';
 import { notFound } from '../errors.ts';
 import type { Execution } from '../executions.ts';
-import { backgroundJobOf, languageOf, startOptionsOf } from '../options.ts';
+import { backgroundJobOf, bytesGiven, languageOf, startOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, bytesOf, json, noContent, type ServerApp } from '../route.ts';
 import { processInput, sandboxParams } from '../schemas/inputs.ts';
@@ -36,7 +36,7 @@ export function addProcessRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
-      await usage.admitExecution(caller);
+      await usage.admitExecution(caller, bytesGiven(body));
       const { promise: begun, resolve: begin } = deferred<BackgroundProcess>();
       const execution = executions.start({
         ...{ caller, sandboxId: live.id, language: languageOf(body), place: 'beside' },
@@ -94,7 +94,9 @@ export function addProcessRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, caller, context }) => {
       const found = find(sandboxes.get(caller.id, params.id), params.process);
+      await usage.admitTransfer(caller);
       const bytes = await bytesOf(context.req.raw, limits.bodyBytes);
+      await usage.spend(caller, { bytes: bytes.length });
       if (bytes.length > 0) await found.write(bytes);
       if (query.close === 'true') await found.closeStdin();
       return noContent();

@@ -4,7 +4,7 @@ import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import { defined } from '../defined.ts';
 import { endedWith, installationEndedWith } from '../ended.ts';
 import type { Running } from '../executions.ts';
-import { jobOf, languageOf, liveOptionsOf, sandboxOptionsOf } from '../options.ts';
+import { bytesGiven, jobOf, languageOf, liveOptionsOf, sandboxOptionsOf } from '../options.ts';
 import type { Parts } from '../parts.ts';
 import { addRoute, json, noContent, type ServerApp } from '../route.ts';
 import {
@@ -92,7 +92,7 @@ export function addSandboxRoutes(app: ServerApp, parts: Parts): void {
     },
     async ({ params, query, body, caller, signal: gone }) => {
       const live = sandboxes.get(caller.id, params.id);
-      await usage.admitExecution(caller);
+      await usage.admitExecution(caller, bytesGiven(body));
       const started = executions.start({
         ...{ caller, sandboxId: live.id, language: languageOf(body) },
         run: async (running) => endedWith(await runIn(live, body, running)),

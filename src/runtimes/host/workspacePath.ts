@@ -32,8 +32,9 @@ function relativeToRoot(path: string, root: string): string {
 
 /** The refusal of a path that does not stay inside. */
 export function outside(path: string): SandboxError {
-  return new SandboxError('PATH_OUTSIDE_WORKSPACE', `${JSON.stringify(path)} is not inside the workspace.`, {
+  const shown = path.length > 500 ? `${path.slice(0, 500)}…` : path;
+  return new SandboxError('PATH_OUTSIDE_WORKSPACE', `${JSON.stringify(shown)} is not inside the workspace.`, {
     hint: 'Give a path relative to /workspace, or an absolute one below it; links are not followed.',
-    details: { path },
+    details: { path: shown },
   });
 }
