@@ -45,7 +45,7 @@ export function executedIn(kept: Kept, result: ContextExecution, maxBytes: numbe
   const text = sections.filter((section) => section !== '').join('\n');
   return {
     text: withWarnings(text, result.meta.warnings),
-    structured: { ...contextExecutionToJson(result), results: json, ...keptJson(kept) },
+    structured: { ...withBoundedError(contextExecutionToJson(result)), results: json, ...keptJson(kept) },
     ...{ pictures, isError: isRefused(result) },
     ...(isRefused(result) ? {} : { kept: { sandboxId: kept.id, executionId: result.meta.executionId } }),
   };
@@ -92,7 +92,7 @@ export function filesListed(
   listed: { readonly files: readonly FileEntry[]; readonly truncated?: true },
   maxBytes: number,
 ): ToolAnswer {
-  const files = listed.files.slice(0, MAX_ENTRIES);
+  const files = fitting(listed.files.slice(0, MAX_ENTRIES), MAX_LISTED_BYTES);
   const truncated = listed.truncated === true || files.length < listed.files.length;
   const lines = files.map(({ path, type, size }) => {
     // A name can hold anything; one line each.
@@ -142,6 +142,26 @@ export function cut(text: string, maxBytes: number): string {
 
 const MAX_ENTRIES = 1000;
 
+/** Of the paths and names of all entries together, which stand in `structured` as well. */
+const MAX_LISTED_BYTES = 64 * 1024;
+
+function fitting(files: readonly FileEntry[], maxBytes: number): readonly FileEntry[] {
+  let bytes = 0;
+  const end = files.findIndex(({ path, name }) => {
+    bytes += Buffer.byteLength(path) + Buffer.byteLength(name);
+    return bytes > maxBytes;
+  });
+  return end < 0 ? files : files.slice(0, end);
+}
+
+/** What a program raised is its own text, of any length. */
+function withBoundedError(json: Record<string, unknown>): Record<string, unknown> {
+  const { error } = json;
+  if (typeof error !== 'object' || error === null) return json;
+  const bounded = Object.entries(error).map(([name, text]) => [name, cut(String(text), MAX_FORM_CHARACTERS)]);
+  return { ...json, error: Object.fromEntries(bounded) };
+}
+
 /** What clients take at once. */
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
 
@@ -151,7 +171,10 @@ function pictureType(base64: string): ToolPicture['mimeType'] | undefined {
   return base64.startsWith('/9j/') ? 'image/jpeg' : undefined;
 }
 
-/** Pictures apart from the rest, which is bounded in each of its forms. */
+/** Of all that was shown, without the pictures. */
+const MAX_SHOWN_BYTES = 64 * 1024;
+
+/** Pictures apart from the rest, which is bounded in each of its forms, and in all of them together. */
 function told(results: readonly RichResult[]): {
   readonly json: readonly Record<string, unknown>[];
   readonly pictures: readonly ToolPicture[];
@@ -175,7 +198,21 @@ function told(results: readonly RichResult[]): {
       ...(notes.length === 0 ? {} : { notes }),
     };
   });
-  return { json, pictures };
+  return { json: newestWithin(json, MAX_SHOWN_BYTES), pictures };
+}
+
+/** The last is the value of the program, and what came shortly before it tells more than what came first. */
+function newestWithin(
+  json: readonly Record<string, unknown>[],
+  maxBytes: number,
+): readonly Record<string, unknown>[] {
+  let left = maxBytes;
+  const newestFirst = json.toReversed().map((shown) => {
+    left -= Buffer.byteLength(JSON.stringify(shown));
+    if (left >= 0) return shown;
+    return { type: shown['type'], notes: ['It was left out: more was shown than an answer holds.'] };
+  });
+  return newestFirst.reverse();
 }
 
 function footer({ id, expiresAt }: Kept): string {
