@@ -8,6 +8,7 @@ import {
 import { isSandboxError, SandboxError } from '../errors.ts';
 import type { Toolbox } from '../operations/tools/toolbox.ts';
 import { fileUri, outputUri, type StreamName } from './resourceUris.ts';
+import type { InTurn } from './turns.ts';
 
 type Sandboxes = Pick<Toolbox, 'sandboxes' | 'sandbox'>;
 
@@ -19,15 +20,16 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 const PAGE_BYTES = 64 * 1024;
 
-/** The files and the whole outputs of the sandboxes of this session, and of no other. */
-export function registerResources(server: McpServer, sandboxes: Sandboxes): void {
+/** The files and the whole outputs of the sandboxes of this session, and of no other; each file is read in its turn. */
+export function registerResources(server: McpServer, sandboxes: Sandboxes, inTurn: InTurn): void {
   server.registerResource(
     'file',
     new ResourceTemplate('glovebox://sandboxes/{id}/files/{+path}', {
-      list: () => listFiles(sandboxes),
+      list: () => inTurn(() => listFiles(sandboxes)),
     }),
     { title: 'A file of a sandbox', description: 'A file below /workspace of a sandbox of this session.' },
-    (uri, { id, path }) => read(uri, () => readFile(sandboxes, uri, text(id), decoded(text(path)))),
+    (uri, { id, path }) =>
+      read(uri, () => inTurn(() => readFile(sandboxes, uri, text(id), decoded(text(path))))),
   );
   const output = {
     title: 'The whole output of an execution',

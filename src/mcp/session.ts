@@ -9,6 +9,7 @@ import { type Asking, Calls } from './calls.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { toldInput, toldOutput } from './toolSchemas.ts';
+import { turns } from './turns.ts';
 
 /** The tools of one agent, as this surface needs them. */
 export type AgentTools = Pick<Toolbox, 'call' | 'sandboxes' | 'sandbox' | 'close'>;
@@ -24,10 +25,14 @@ export interface SessionOptions {
 /** The revisions of the protocol differ in how a client is asked: `legacy` are those before 2026. */
 export type Era = 'legacy' | 'modern';
 
+/** How many files are in memory at a time, of whose reading a client may begin any number. */
+const MAX_READING = 4;
+
 /** One agent: its sandboxes, its calls, and any number of servers that speak for it. */
 export class Session {
   readonly #options: SessionOptions;
   readonly #calls: Calls;
+  readonly #inTurn = turns(MAX_READING);
 
   constructor(options: SessionOptions) {
     const { toolbox, approver, consoleAddress } = options;
@@ -64,7 +69,7 @@ export class Session {
           this.#calls.handle(name, input, context, askingOf(server, context, era)),
       );
     }
-    registerResources(server, toolbox);
+    registerResources(server, toolbox, this.#inTurn);
     registerPrompts(server);
     return server;
   }

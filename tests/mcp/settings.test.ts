@@ -1,6 +1,15 @@
 /** `glovebox mcp config`, and what the settings that it prints start. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -50,6 +59,29 @@ it('leaves a file alone that it does not understand', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{ // mine\n "servers": {} }');
   writeFileSync(path, '');
   expect((await glovebox.run(['mcp', 'install', 'vscode', '--write'])).status).toBe(0);
+});
+
+it('says what is wrong with a file that it cannot change, and leaves it as it is', async () => {
+  const path = glovebox.file('.vscode/mcp.json', '');
+  writeFileSync(path, '{"other":"\xe4"}', 'latin1');
+  const refused = async () => {
+    const { status, stderr } = await glovebox.run(['mcp', 'install', 'vscode', '--write']);
+    expect(status).toBe(125);
+    return stderr;
+  };
+  expect(await refused()).toContain('not written in UTF-8');
+  expect(readFileSync(path, 'latin1')).toBe('{"other":"\xe4"}');
+  writeFileSync(path, '{}');
+  chmodSync(path, 0o444);
+  expect(await refused()).toContain('it may only be read');
+  expect(readFileSync(path, 'utf8')).toBe('{}');
+  rmSync(path);
+  symlinkSync('nowhere.json', path);
+  expect(await refused()).toContain('was left as it is: ENOENT');
+  expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  rmSync(path);
+  mkdirSync(path);
+  expect(await refused()).toContain('was left as it is: EISDIR');
 });
 
 it('the example talks to it, and its user decides', async () => {

@@ -209,6 +209,31 @@ describeWith(['bubblewrap'], 'the tools of an agent', () => {
     expect(again.structured).toMatchObject({ status: 'approval_pending' });
   });
 
+  it('answer no more than a conversation holds, whatever a program shows, raises or names', async () => {
+    const box = await toolbox();
+    const id = idOf(await call(box, 'code_execute', { code: '', sandbox_id: 'new' }));
+    const run = (code: string) => call(box, 'code_execute', { code, sandbox_id: id });
+    const sizeOf = ({ text, structured }: ToolAnswer): number => (text + JSON.stringify(structured)).length;
+    const shown = await run(`class Long:
+    def __repr__(self): return 'r' * 9000
+    def _repr_html_(self): return 'h' * 9000
+for _ in range(50): display(Long())
+'the value'`);
+    const results = shown.structured['results'] as unknown[];
+    expect(results.at(-1)).toMatchObject({ text: "'the value'" });
+    expect(shown.structured['results_left_out']).toBe(51 - results.length);
+    const raised = await run("raise type('N' * 50_000, (Exception,), {})('e' * 50_000)");
+    expect(raised.structured['error']).toMatchObject({ value: expect.stringContaining('truncated') });
+    await run(`import os
+os.makedirs('d' * 200 + '/' + 'e' * 200)
+for i in range(900): open(f"{'d' * 200}/{'e' * 200}/{'f' * 200}{i}", 'w').close()`);
+    const path = `${'d'.repeat(200)}/${'e'.repeat(200)}`;
+    const listed = await call(box, 'code_list_files', { path, sandbox_id: id });
+    expect(listed.structured).toMatchObject({ truncated: true });
+    expect((listed.structured['files'] as unknown[]).length).toBeGreaterThan(50);
+    for (const answer of [shown, raised, listed]) expect(sizeOf(answer)).toBeLessThan(128 * 1024);
+  });
+
   it('end what runs when the call is cancelled', async () => {
     const box = await toolbox();
     const cancel = new AbortController();

@@ -1,15 +1,18 @@
+import { isUtf8 } from 'node:buffer';
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
-import { SandboxError } from '../../errors.ts';
+import { isSandboxError, SandboxError } from '../../errors.ts';
 import {
   type Assistant,
   type AssistantSettings,
@@ -17,7 +20,7 @@ import {
   settingsText,
   shellLine,
 } from '../../mcp/assistants/assistants.ts';
-import { mergeSettings } from '../../mcp/assistants/merge.ts';
+import { mergeSettings, unusable } from '../../mcp/assistants/merge.ts';
 import { packageFile } from '../../version.ts';
 import { forTerminal, linesForTerminal } from '../terminal.ts';
 
@@ -53,13 +56,16 @@ function putInto(settings: AssistantSettings): void {
       hint: `Run: ${shellLine(ownCommand)}`,
     });
   }
-  const { text, before, after } = mergeSettings(readIfThere(path), settings);
+  const { text, before, after } = mergeSettings(
+    onDisk(path, () => readIfThere(path)),
+    settings,
+  );
   if (JSON.stringify(before) === JSON.stringify(after)) {
     process.stdout.write(`${forTerminal(path)} says so already.\n`);
     return;
   }
   process.stdout.write(`${forTerminal(path)}, in ${servers}:\n${difference(before, after)}`);
-  replace(path, text);
+  onDisk(path, () => replace(path, text));
   process.stdout.write(`Written. Start ${title} anew to use it.\n`);
 }
 
@@ -75,23 +81,39 @@ function marked(mark: string, value: unknown): string[] {
     .map((line) => `${mark} ${line}\n`);
 }
 
-function readIfThere(path: string): string | undefined {
+/** What the disk refuses is told of the file, which is as it was. */
+function onDisk<T>(path: string, work: () => T): T {
   try {
-    return readFileSync(path, 'utf8');
+    return work();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    if (isSandboxError(error)) throw error;
+    throw unusable(path, (error as Error).message);
   }
+}
+
+function readIfThere(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  const bytes = readFileSync(path);
+  // What is replaced on the way in would be lost on the way out.
+  if (!isUtf8(bytes)) throw unusable(path, 'it is not written in UTF-8');
+  return bytes.toString();
 }
 
 /** Whole or not at all; a link to it stays a link, and its mode stays. */
 function replace(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   const there = statSync(path, { throwIfNoEntry: false });
+  // It could be replaced all the same; somebody does not want that.
+  if (there !== undefined && (there.mode & 0o222) === 0) throw unusable(path, 'it may only be read');
   const real = there === undefined ? path : realpathSync(path);
   const part = `${real}.glovebox-${process.pid}`;
-  // What such a file holds may be secret: tokens of other servers.
-  writeFileSync(part, text, { flag: 'wx', mode: 0o600 });
-  if (there !== undefined) chmodSync(part, there.mode & 0o777);
-  renameSync(part, real);
+  try {
+    // What such a file holds may be secret: tokens of other servers.
+    writeFileSync(part, text, { flag: 'wx', mode: 0o600 });
+    if (there !== undefined) chmodSync(part, there.mode & 0o777);
+    renameSync(part, real);
+  } finally {
+    rmSync(part, { force: true });
+  }
 }

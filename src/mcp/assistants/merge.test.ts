@@ -51,6 +51,13 @@ describe('putting them into a file', () => {
     });
   });
 
+  it('keeps how its lines end', () => {
+    const { text } = mergeSettings('{\r\n  "a": "\\n"\r\n}\r\n', CURSOR);
+    expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    expect(text.startsWith('{\r\n  "a": "\\n",\r\n')).toBe(true);
+    expect(mergeSettings('{\n  "a": "\\r"\n}\n', CURSOR).text).not.toContain('\r');
+  });
+
   it('keeps everything else, how it is indented, and what else our entry says', () => {
     const text = `{
 \t"theme": "dark",

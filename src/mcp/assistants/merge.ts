@@ -24,7 +24,8 @@ export function mergeSettings(
   const before = others[SERVER_NAME];
   const after = { ...(isObject(before) ? before : {}), ...entry };
   const changed = { ...file, [servers]: { ...others, [SERVER_NAME]: after } };
-  return { text: `${JSON.stringify(changed, null, indentOf(text))}\n`, before, after };
+  const written = `${JSON.stringify(changed, null, indentOf(text))}\n`;
+  return { text: written.replaceAll('\n', lineEndOf(text)), before, after };
 }
 
 function parse(text: string, path: string): Record<string, unknown> {
@@ -48,7 +49,13 @@ function indentOf(text = ''): string {
   return /^\{\r?\n([ \t]+)"/.exec(text)?.[1] ?? '  ';
 }
 
-function unusable(path: string, why: string): SandboxError {
+/** As it was; within strings of JSON there is none. */
+function lineEndOf(text = ''): string {
+  return /^[^\n]*\r\n/.test(text) ? '\r\n' : '\n';
+}
+
+/** The refusal to change a file, with its reason as a part of a sentence. */
+export function unusable(path: string, why: string): SandboxError {
   return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} was left as it is: ${why}.`, {
     hint: 'Put the settings into it by hand; they are printed without --write.',
     details: { path },

@@ -30,8 +30,8 @@ interface Connected {
 const LOOK_SEC = 10;
 
 /**
- * The sessions of all clients that know the token. Clients of before 2026 have one each; those of 2026 have none, and
- * share the sandboxes, whose ids are told to nobody else.
+ * The sessions of all clients that know the token. Clients of before 2026 have one each; those of 2026 have none: they
+ * share one, in which each can list and use what the others have made.
  */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -75,8 +75,11 @@ export class Sessions {
   /** Ends the sessions that nobody has used for too long. */
   endIdle(): void {
     const { idleSec } = this.#options;
-    for (const [id, { session, usedAt }] of this.#connected) {
-      if (!session.isBusy && this.#clock() - usedAt > idleSec * 1000) this.#end(id);
+    const now = this.#clock();
+    for (const [id, connected] of this.#connected) {
+      // A call that took longer than that does not end it: the client has yet to say what comes next.
+      if (connected.session.isBusy) connected.usedAt = now;
+      else if (now - connected.usedAt > idleSec * 1000) this.#end(id);
     }
   }
 

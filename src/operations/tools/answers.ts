@@ -155,7 +155,7 @@ export function cut(text: string, maxBytes: number): string {
 const MAX_ENTRIES = 1000;
 
 /** How long a list is as JSON, whatever a program makes of its members. */
-const MAX_JSON_CHARACTERS = 128 * 1024;
+const MAX_JSON_CHARACTERS = 64 * 1024;
 
 /** The first of them whose JSON has room together. */
 function withinRoom<T>(members: readonly T[], characters: number): readonly T[] {
@@ -201,7 +201,8 @@ function told(results: readonly RichResult[]): {
       ...(notes.length === 0 ? {} : { notes }),
     };
   });
-  const json = withinRoom(all, MAX_JSON_CHARACTERS);
+  // The last is the value of the program, and what came shortly before it tells more than what came first.
+  const json = withinRoom(all.toReversed(), MAX_JSON_CHARACTERS).toReversed();
   return { json, pictures, leftOut: all.length - json.length };
 }
 
