@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useCommand } from '../e2e/support/command.ts';
-import { openBrowser, whyNoBrowser } from './support/browser.ts';
+import { describeWith } from '../e2e/support/needs.ts';
+import { eventually } from '../support/eventually.ts';
+import { openBrowser } from './support/browser.ts';
 
 const command = useCommand();
 
@@ -78,7 +80,7 @@ async function openQuestion(page: Page): Promise<void> {
   await page.waitForSelector('article.question');
 }
 
-describe.skipIf(whyNoBrowser !== undefined)('the console of glovebox serve', () => {
+describeWith(['bubblewrap', 'chromium'], 'the console of glovebox serve', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await openBrowser();
@@ -174,7 +176,9 @@ describe.skipIf(whyNoBrowser !== undefined)('the console of glovebox serve', () 
     await page.waitForLoadState('load');
     await server.write(box, 'flood');
     await flooding;
-    await page.waitForFunction("document.querySelector('.run pre')?.textContent.endsWith('xend\\n')");
+    await eventually('the end of the flood is shown', () =>
+      page.evaluate<boolean>("document.querySelector('.run pre')?.textContent.endsWith('xend\\n') === true"),
+    );
     const length = await page.evaluate("document.querySelector('.run pre').textContent.length");
     expect(length).toBe(500_000);
 

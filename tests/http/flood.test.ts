@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { useCommand } from '../e2e/support/command.ts';
+import { describeWith } from '../e2e/support/needs.ts';
 
 const CONNECTIONS = 10_000;
 
@@ -85,77 +86,79 @@ function flood(port: number): ChildProcess {
   return flooding;
 }
 
-it.skipIf(problem !== undefined)(
-  `answers while ${CONNECTIONS} connections say half of a request${problem === undefined ? '' : ` (skipped: ${problem})`}`,
-  async () => {
+describeWith(['bubblewrap'], 'a server in a flood', () => {
+  it.skipIf(problem !== undefined)(
+    `answers while ${CONNECTIONS} connections say half of a request${problem === undefined ? '' : ` (skipped: ${problem})`}`,
+    async () => {
+      const server = await startServing();
+      await server.works();
+      const flooding = flood(server.port);
+      const opened = once(flooding.stdout ?? flooding, 'data');
+      const [[told]] = await Promise.all([whileAsking(server.answers, opened), server.works()]);
+      expect(JSON.parse(String(told))).toEqual({ opened: CONNECTIONS, failures: {} });
+      await server.works();
+      flooding.stdin?.end();
+      await once(flooding, 'close');
+      await server.works();
+
+      expect(server.peakBytes()).toBeLessThan(MOST_BYTES);
+      await server.end();
+    },
+  );
+
+  it('answers while others send bodies that are too large, and streams that are broken', async () => {
     const server = await startServing();
-    await server.works();
-    const flooding = flood(server.port);
-    const opened = once(flooding.stdout ?? flooding, 'data');
-    const [[told]] = await Promise.all([whileAsking(server.answers, opened), server.works()]);
-    expect(JSON.parse(String(told))).toEqual({ opened: CONNECTIONS, failures: {} });
-    await server.works();
-    flooding.stdin?.end();
-    await once(flooding, 'close');
+    const { port, headers } = server;
+    /** As it says how much it is, or without saying so. */
+    const large = (bytes: number, isSaid: boolean): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const sending = request({
+          ...{ port, path: '/v1/executions', method: 'POST', agent: false },
+          headers: { ...headers, ...(isSaid ? { 'content-length': bytes } : {}) },
+        });
+        sending.on('response', (response) => {
+          resolve(response.statusCode ?? 0);
+          sending.destroy();
+        });
+        sending.on('error', reject);
+        const piece = Buffer.alloc(MB, ' ');
+        const send = (left: number): void => {
+          if (left > 0 && !sending.destroyed) sending.write(piece, () => send(left - MB));
+          else sending.end();
+        };
+        send(bytes);
+      });
+    const broken = (chunks: string): Promise<string> =>
+      new Promise((resolve) => {
+        const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+        const socket = connect(port, '127.0.0.1', () =>
+          socket.end(
+            `POST /v1/executions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head.join('')}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
+          ),
+        );
+        let text = '';
+        socket.on('data', (chunk) => {
+          text += chunk.toString('latin1');
+        });
+        socket.on('error', () => {});
+        socket.on('close', () => resolve(text.slice(0, 12)));
+      });
+    const bodies = [50, 64, 50, 64, 50, 64].map((size, index) => large(size * MB, index % 2 === 0));
+    const streams = [
+      'ZZ\r\n{"code":\r\n0\r\n\r\n',
+      '-1\r\n{}\r\n0\r\n\r\n',
+      'FFFFFFFFFFFFFFFFF\r\n{',
+      '5\r\n{"code": "print(1)"}\r\n0\r\n\r\n',
+      '100\r\n{"code":',
+      '2\r\n{}',
+    ].map(broken);
+    const all = Promise.all([Promise.all(bodies), Promise.all(streams)]);
+    const [[statuses, heads]] = await Promise.all([whileAsking(server.answers, all), server.works()]);
+    expect(statuses).toEqual(bodies.map(() => 413));
+    for (const answer of heads) expect(answer).toMatch(/^(HTTP\/1\.1 4\d\d)?$/);
     await server.works();
 
     expect(server.peakBytes()).toBeLessThan(MOST_BYTES);
     await server.end();
-  },
-);
-
-it('answers while others send bodies that are too large, and streams that are broken', async () => {
-  const server = await startServing();
-  const { port, headers } = server;
-  /** As it says how much it is, or without saying so. */
-  const large = (bytes: number, isSaid: boolean): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const sending = request({
-        ...{ port, path: '/v1/executions', method: 'POST', agent: false },
-        headers: { ...headers, ...(isSaid ? { 'content-length': bytes } : {}) },
-      });
-      sending.on('response', (response) => {
-        resolve(response.statusCode ?? 0);
-        sending.destroy();
-      });
-      sending.on('error', reject);
-      const piece = Buffer.alloc(MB, ' ');
-      const send = (left: number): void => {
-        if (left > 0 && !sending.destroyed) sending.write(piece, () => send(left - MB));
-        else sending.end();
-      };
-      send(bytes);
-    });
-  const broken = (chunks: string): Promise<string> =>
-    new Promise((resolve) => {
-      const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-      const socket = connect(port, '127.0.0.1', () =>
-        socket.end(
-          `POST /v1/executions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head.join('')}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
-        ),
-      );
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk.toString('latin1');
-      });
-      socket.on('error', () => {});
-      socket.on('close', () => resolve(text.slice(0, 12)));
-    });
-  const bodies = [50, 64, 50, 64, 50, 64].map((size, index) => large(size * MB, index % 2 === 0));
-  const streams = [
-    'ZZ\r\n{"code":\r\n0\r\n\r\n',
-    '-1\r\n{}\r\n0\r\n\r\n',
-    'FFFFFFFFFFFFFFFFF\r\n{',
-    '5\r\n{"code": "print(1)"}\r\n0\r\n\r\n',
-    '100\r\n{"code":',
-    '2\r\n{}',
-  ].map(broken);
-  const all = Promise.all([Promise.all(bodies), Promise.all(streams)]);
-  const [[statuses, heads]] = await Promise.all([whileAsking(server.answers, all), server.works()]);
-  expect(statuses).toEqual(bodies.map(() => 413));
-  for (const answer of heads) expect(answer).toMatch(/^(HTTP\/1\.1 4\d\d)?$/);
-  await server.works();
-
-  expect(server.peakBytes()).toBeLessThan(MOST_BYTES);
-  await server.end();
+  });
 });

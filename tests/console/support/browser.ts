@@ -1,12 +1,5 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-
-const CHROMIUM = '/usr/bin/chromium';
-
-/** Why there is no browser here, with what would bring one; undefined where there is one. */
-export const whyNoBrowser = existsSync(CHROMIUM)
-  ? undefined
-  : `no ${CHROMIUM}; apt-get install --no-install-recommends chromium`;
+import { CHROMIUM } from '../../e2e/support/parts.ts';
 
 /** Asks nobody on the network for anything of its own. */
 const QUIET = [
