@@ -11,6 +11,7 @@ import { cancellableProgram } from './cancel.ts';
 import { type Ending, exitStatus, printEnd } from './ending.ts';
 import { passOn } from './passOn.ts';
 import { type ProgramFlags, parseVariable, readHostFile, whatToRun } from './program.ts';
+import { settingFlags } from './settingFlags.ts';
 import { standardInput } from './standardInput.ts';
 import { forTerminal } from './terminal.ts';
 import { tellWhereToAnswer, warn } from './warn.ts';
@@ -42,21 +43,13 @@ export async function run(
     surface: 'cli',
     approvers: [terminalApprover(tellWhereToAnswer)],
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
-    overrides: {
-      type: flags.runtime,
-      timeoutSec: flags.timeout,
-      memoryMb: flags.memoryMb,
-      maxOutputKb: flags.maxOutputKb,
-      minIsolation: flags.minIsolation,
-    },
-    overrideKind: 'flag',
-    overrideNames: {
-      type: '--runtime',
-      timeoutSec: '--timeout',
-      memoryMb: '--memory-mb',
-      maxOutputKb: '--max-output-kb',
-      minIsolation: '--min-isolation',
-    },
+    ...settingFlags({
+      '--runtime': flags.runtime,
+      '--timeout': flags.timeout,
+      '--memory-mb': flags.memoryMb,
+      '--max-output-kb': flags.maxOutputKb,
+      '--min-isolation': flags.minIsolation,
+    }),
   });
   const { job, programArgs, language } = await whatToRun(file, args, flags, 'glovebox run');
   const outs = (flags.out ?? []).map(parseOut);

@@ -13,6 +13,7 @@ import { Keyring, keysFolder } from '../keys/keyring.ts';
 import { assertReady } from '../operations/assertReady.ts';
 import type { Context } from '../operations/context.ts';
 import { sweepRuntimes } from '../operations/sweep.ts';
+import { settingFlags } from './settingFlags.ts';
 import { linesForTerminal } from './terminal.ts';
 
 export interface ServeFlags {
@@ -39,8 +40,7 @@ export async function serve(flags: ServeFlags, env: NodeJS.ProcessEnv): Promise<
   const publicUrl = flags.publicUrl === undefined ? undefined : parsePublicUrl(flags.publicUrl);
   const surroundings: LoadOptions = {
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
-    overrides: { type: flags.runtime },
-    ...{ overrideKind: 'flag', overrideNames: { type: '--runtime' } },
+    ...settingFlags({ '--runtime': flags.runtime }),
   };
   const log = openLog({
     isJson: flags.jsonLogs === true,

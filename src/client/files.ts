@@ -1,6 +1,7 @@
 /** The files of a sandbox of a server. */
 import { Readable } from 'node:stream';
 import { SandboxError } from '../errors.ts';
+import type { FileMember } from '../operations/files.ts';
 import type { SandboxHandle } from '../operations/sandboxService.ts';
 import type { Archive, Guest } from '../runtimes/runtime.ts';
 import type { TransferOptions, Transfers } from '../sandbox/transfer.ts';
@@ -8,18 +9,7 @@ import { unreachable } from './errors.ts';
 import type { Place } from './place.ts';
 import { filesAnswer, unpackedAnswer, writtenAnswer } from './wire.ts';
 
-type Files = Pick<
-  SandboxHandle,
-  | 'writeFile'
-  | 'readFile'
-  | 'readBytes'
-  | 'listFiles'
-  | 'removeFile'
-  | 'download'
-  | 'downloadTo'
-  | 'upload'
-  | 'uploadFrom'
->;
+type Files = Pick<SandboxHandle, FileMember>;
 
 const BYTES = 'application/octet-stream';
 const TAR = 'application/x-tar';

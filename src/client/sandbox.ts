@@ -1,8 +1,8 @@
 /** A live sandbox of a server. */
+
 import { SandboxError } from '../errors.ts';
-import type { BackgroundJob } from '../operations/backgroundProcess.ts';
 import { checkCommand, checkOptions } from '../operations/checkOptions.ts';
-import type { Job } from '../operations/job.ts';
+import { jobOf, languageOf } from '../operations/jobOf.ts';
 import { checkCode } from '../operations/options.ts';
 import type { ProcessHandle, SandboxHandle } from '../operations/sandboxService.ts';
 import { installResultSchema, resultSchema } from '../result/resultFromJson.ts';
@@ -174,21 +174,4 @@ function listenersOf({ onOutput, onStart, signal }: MaybeListeners): Listeners {
     ...(onStart === undefined ? {} : { onStart }),
     ...(signal === undefined ? {} : { signal }),
   };
-}
-
-function isCode(job: BackgroundJob): job is Extract<BackgroundJob, { readonly code: unknown }> {
-  return typeof job === 'object' && job !== null && 'code' in job;
-}
-
-function languageOf(job: BackgroundJob): { readonly language?: string } {
-  return isCode(job) && job.language !== undefined ? { language: job.language } : {};
-}
-
-function jobOf(job: BackgroundJob): Job {
-  if (isCode(job)) {
-    checkCode(job.code);
-    return { code: job.code };
-  }
-  checkCommand(job);
-  return { command: job };
 }

@@ -5,8 +5,8 @@ import type { LiveSandbox } from './liveSandbox.ts';
 import type { Seen } from './oversight/oversight.ts';
 import type { Operate } from './oversight/sandboxes.ts';
 
-type Files = Pick<
-  LiveSandbox,
+/** What a handle offers for files, wherever its sandbox is. */
+export type FileMember =
   | 'writeFile'
   | 'readFile'
   | 'readBytes'
@@ -15,8 +15,9 @@ type Files = Pick<
   | 'download'
   | 'downloadTo'
   | 'upload'
-  | 'uploadFrom'
->;
+  | 'uploadFrom';
+
+type Files = Pick<LiveSandbox, FileMember>;
 
 export function files(sandbox: Sandbox, operate: Operate): Files {
   return {

@@ -7,9 +7,9 @@ import { executeIn, type Opened, openSandbox, type Started, startIn } from './ex
 import { files } from './files.ts';
 import type { SandboxOptions } from './getSandbox.ts';
 import { installPackage } from './installPackage.ts';
-import type { Job } from './job.ts';
+import { jobOf, languageOf } from './jobOf.ts';
 import { allLanguages, allowedLanguage } from './languages.ts';
-import { checkCode, type PolicyOptions, type StartOptions } from './options.ts';
+import type { PolicyOptions, StartOptions } from './options.ts';
 import { type Operate, recorded } from './oversight/sandboxes.ts';
 import type { SandboxHandle } from './sandboxService.ts';
 
@@ -116,14 +116,14 @@ function liveSandbox(context: Context, opened: Opened, language: string): LiveSa
       checkOptions('run', options);
       sandbox.assertOpen();
       const { dryRun } = await import('./dryRun/dryRun.ts');
-      const chosen = (isCode(job) ? job.language : undefined) ?? language;
-      return dryRun(context, opened, jobOf(job), { language: chosen, ...options }, operate);
+      return dryRun(context, opened, jobOf(job), { language, ...languageOf(job), ...options }, operate);
     },
     async start(job, options = {}) {
       checkOptions('start', options);
       sandbox.assertOpen();
       const started = await startIn(context, opened, jobOf(job), {
-        language: (isCode(job) ? job.language : undefined) ?? language,
+        language,
+        ...languageOf(job),
         ...options,
       });
       const handle = backgroundProcess(sandbox, started, operate);
@@ -147,17 +147,4 @@ function liveSandbox(context: Context, opened: Opened, language: string): LiveSa
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function isCode(job: BackgroundJob): job is Extract<BackgroundJob, { readonly code: unknown }> {
-  return typeof job === 'object' && job !== null && 'code' in job;
-}
-
-function jobOf(job: BackgroundJob): Job {
-  if (isCode(job)) {
-    checkCode(job.code);
-    return { code: job.code };
-  }
-  checkCommand(job);
-  return { command: job };
 }

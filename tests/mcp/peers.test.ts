@@ -10,7 +10,8 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ensureBuilt, MAIN } from '../e2e/support/build.ts';
-import { TOKEN, useMcp } from './support.ts';
+import { pythonIndex, serve, wheel } from '../support/packageIndexes.ts';
+import { settingsFile, TOKEN, useMcp } from './support.ts';
 
 const FOLDER = process.env['MCP_PEERS'];
 const isRequired = (process.env['REQUIRED_RUNTIMES'] ?? '').split(',').includes('mcp-peers');
@@ -73,8 +74,14 @@ if (FOLDER === undefined) {
       }
     });
 
-    it('calls tools in one kept sandbox over HTTP', async () => {
-      const { url } = await world.listen();
+    it('calls all of them in one kept sandbox over HTTP', async () => {
+      const index = await serve(pythonIndex(wheel('greeter', '1.0.0', { 'greeter.py': 'word = "hello"' })));
+      const network = {
+        host_map: { 'index.test': index.endpoint },
+        allowed_registries: { pypi: ['http://index.test/simple'] },
+      };
+      const config = settingsFile(world.folder, { network, gate: 'off', runtime: 'bubblewrap' });
+      const { url } = await world.listen({ flags: ['--config', config] });
       const target = [url, '--header', `Authorization: Bearer ${TOKEN}`, '--protocol-era', 'modern'];
       const callTool = (name: string, input: Readonly<Record<string, string>>) =>
         inspect([...target, ...toolArgs(name, input)]);
@@ -91,6 +98,13 @@ if (FOLDER === undefined) {
       });
       expect(await callTool('code_list_files', { sandbox_id })).toMatchObject({
         structuredContent: { files: [{ name: 'a.txt' }] },
+      });
+      expect(await callTool('code_install_package', { package: 'greeter', sandbox_id })).toMatchObject({
+        structuredContent: { ok: true, version: '1.0.0' },
+      });
+      const use = 'import greeter; greeter.word';
+      expect(await callTool('code_execute', { code: use, sandbox_id })).toMatchObject({
+        structuredContent: { results: [{ text: "'hello'" }] },
       });
       const uri = `glovebox://sandboxes/${sandbox_id}/files/a.txt`;
       expect(await inspect([...target, '--method', 'resources/read', '--uri', uri])).toMatchObject({

@@ -19,6 +19,13 @@ import { useCommand } from '../e2e/support/command.ts';
 
 const glovebox = useCommand();
 
+it('refuses a flag of the server that would be lost', async () => {
+  const { status, stdout, stderr } = await glovebox.run(['mcp', '--timeout', '5', 'config', 'codex']);
+  expect({ status, stdout }).toEqual({ status: 125, stdout: '' });
+  expect(stderr).toContain('--timeout stands before "config", where it is lost.');
+  expect(stderr).toContain('glovebox mcp config ASSISTANT -- --timeout');
+});
+
 it('prints settings that start the server', async () => {
   const { stdout } = await glovebox.run(['mcp', 'config', 'claude-desktop', '--', '--timeout', '7']);
   const { command, args } = JSON.parse(stdout).mcpServers.glovebox;

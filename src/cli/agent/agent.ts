@@ -9,6 +9,7 @@ import { createContext } from '../../operations/context.ts';
 import { terminalApprover } from '../../operations/terminalApprover.ts';
 import { cancellable } from '../cancel.ts';
 import { passOn } from '../passOn.ts';
+import { settingFlags } from '../settingFlags.ts';
 import { tellWhereToAnswer, warn } from '../warn.ts';
 import { showEvent } from './showEvent.ts';
 
@@ -85,9 +86,7 @@ function contextOf(flags: AgentFlags) {
     surface: 'agent',
     approvers: [terminalApprover(tellWhereToAnswer)],
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
-    overrides: { type: flags.runtime, minIsolation: flags.minIsolation },
-    overrideKind: 'flag',
-    overrideNames: { type: '--runtime', minIsolation: '--min-isolation' },
+    ...settingFlags({ '--runtime': flags.runtime, '--min-isolation': flags.minIsolation }),
   });
 }
 

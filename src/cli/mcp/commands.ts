@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { GATES } from '../../config/index.ts';
+import { SandboxError } from '../../errors.ts';
 import { ASSISTANTS } from '../../mcp/assistants/assistants.ts';
 import { ISOLATION_LEVELS } from '../../policy/isolation.ts';
 import { CONFIG, each } from '../options.ts';
@@ -57,7 +58,17 @@ Examples:
       '\nExamples:\n  glovebox mcp config vscode\n  glovebox mcp install cursor --write\n  glovebox mcp config codex -- --runtime docker',
     )
     .action(async (assistant, flags, options) => {
+      refuseFlagsBefore(mcp);
       const { assistantSettings } = await import('./settings.ts');
       assistantSettings(assistant, flags, options);
     });
+}
+
+/** They would be the server's own, and stand in no settings. */
+function refuseFlagsBefore(mcp: Command): void {
+  const given = mcp.options.find((option) => mcp.getOptionValueSource(option.attributeName()) === 'cli');
+  if (given === undefined) return;
+  throw new SandboxError('INPUT_INVALID', `${given.long} stands before "config", where it is lost.`, {
+    hint: `Put what the server is started with behind --: glovebox mcp config ASSISTANT -- ${given.flags}`,
+  });
 }

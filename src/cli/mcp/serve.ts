@@ -10,6 +10,7 @@ import { SandboxManager } from '../../operations/sandboxManager.ts';
 import { TOOLS, Toolbox } from '../../operations/tools/toolbox.ts';
 import { isLoopback } from '../../web/loopback.ts';
 import { cancellableProgram } from '../cancel.ts';
+import { settingFlags } from '../settingFlags.ts';
 import { warn } from '../warn.ts';
 
 export interface ServeFlags {
@@ -57,23 +58,14 @@ async function contextOf(flags: ServeFlags, approver: ElicitationApprover): Prom
     ...{ surface: 'mcp', approvers: [approver], askedBy: approver.askedBy },
     patienceSec: wholeNumber('--patience', flags.patience, 1, 24 * 3600),
     ...(flags.config === undefined ? {} : { configFile: flags.config }),
-    overrides: {
-      type: flags.runtime,
-      timeoutSec: flags.timeout,
-      memoryMb: flags.memoryMb,
-      maxOutputKb: flags.maxOutputKb,
-      minIsolation: flags.minIsolation,
-      gate: flags.gate,
-    },
-    overrideKind: 'flag',
-    overrideNames: {
-      type: '--runtime',
-      timeoutSec: '--timeout',
-      memoryMb: '--memory-mb',
-      maxOutputKb: '--max-output-kb',
-      minIsolation: '--min-isolation',
-      gate: '--gate',
-    },
+    ...settingFlags({
+      '--runtime': flags.runtime,
+      '--timeout': flags.timeout,
+      '--memory-mb': flags.memoryMb,
+      '--max-output-kb': flags.maxOutputKb,
+      '--min-isolation': flags.minIsolation,
+      '--gate': flags.gate,
+    }),
   });
 }
 

@@ -2,6 +2,7 @@ import { SandboxError } from '../../errors.ts';
 import { createContext } from '../../operations/context.ts';
 import type { LiveSandbox } from '../../operations/liveSandbox.ts';
 import { type SandboxInfo, SandboxManager } from '../../operations/sandboxManager.ts';
+import { settingFlags } from '../settingFlags.ts';
 import { log } from './log.ts';
 import type { CreatedJson, CreateRequest, SandboxJson } from './protocol.ts';
 
@@ -32,7 +33,7 @@ export class Sandboxes {
       cwd,
       env,
       ...(config === undefined ? {} : { configFile: config }),
-      ...flagsAsOverrides(request.flags),
+      ...settingFlags(request.flags),
     });
     const made = await this.#manager.createSandboxWith(context, {
       signal,
@@ -70,27 +71,6 @@ export class Sandboxes {
   close(): Promise<void> {
     return this.#manager.close();
   }
-}
-
-/** Flags are settings that win over all others. */
-const SETTING_OF_FLAG = {
-  '--runtime': 'type',
-  '--timeout': 'timeoutSec',
-  '--memory-mb': 'memoryMb',
-  '--disk-mb': 'diskMb',
-  '--cpu': 'cpuLimit',
-  '--lifetime': 'lifetimeSec',
-  '--idle-timeout': 'idleTimeoutSec',
-  '--min-isolation': 'minIsolation',
-} as const;
-
-function flagsAsOverrides(flags: CreateRequest['flags']) {
-  const known = Object.entries(SETTING_OF_FLAG);
-  return {
-    overrideKind: 'flag',
-    overrides: Object.fromEntries(known.map(([flag, key]) => [key, flags[flag]])),
-    overrideNames: Object.fromEntries(known.map(([flag, key]) => [key, flag])),
-  } as const;
 }
 
 function toJson({
