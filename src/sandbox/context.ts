@@ -70,8 +70,8 @@ export class LanguageContext {
   #killing: NodeJS.Timeout | undefined;
   /** Ends the wait for a kernel that was killed and does not end. */
   #giveUp: (error: Error) => void = () => {};
-  /** The last interrupt that is under way. */
-  #signal: Promise<void> = Promise.resolve();
+  /** The interrupts that are under way. */
+  #signal: Promise<unknown> = Promise.resolve();
 
   private constructor(language: LanguageName, version: string, kernel: Kernel, process: GuestProcess) {
     this.language = language;
@@ -255,9 +255,11 @@ export class LanguageContext {
       if (this.#cell !== cell || cell.isOver) return;
       const said = this.#kernel.interrupt?.(cell.token);
       if (said !== undefined) this.#process.stdin?.write(said);
-      this.#signal = this.#process.kill('SIGINT').catch(() => {
+      const sent = this.#process.kill('SIGINT').catch(() => {
         // It is gone already, which its exit tells.
       });
+      // An engine takes its time, and an earlier one may still be under way.
+      this.#signal = Promise.all([this.#signal, sent]);
     };
     cell.whenStarted(() => {
       send();
