@@ -83,11 +83,27 @@ export interface SandboxSpec {
    */
   readonly singleUse?: boolean;
   /**
+   * The one program will be code in this language (`singleUse` is true then, and there is no relay): a driver that can
+   * starts its interpreter now, which then only waits for the program. Others leave it alone.
+   */
+  readonly warm?: WarmWish;
+  /**
    * A relay for each network that the programs of this sandbox share, or for each program where none is shared. It
    * is in place before any of them runs. Always present when the network is an allowlist.
    */
   readonly relay?: RelayWish;
 }
+
+export interface WarmWish {
+  readonly language: LanguageName;
+  /** Modules that the interpreter imports while it waits. */
+  readonly preload: readonly string[];
+}
+
+/**
+ * How an interpreter came to wait: made by a fork of one that was started once, or started for this sandbox.
+ */
+export type WarmedBy = 'fork_server' | 'waiting_interpreter';
 
 /**
  * The only way between a sandbox's network and us. The driver runs the program of `relay/`, with `port` as its only
@@ -128,6 +144,13 @@ export type Root =
 /** One isolated place with a workspace, as a driver supplies it. */
 export interface Guest {
   readonly enforced: Enforced;
+  /**
+   * Present where an interpreter waits. Then exactly one program can be spawned: what `Language.command` makes for the
+   * language that was wished, for the file of its usual name in the workspace, which is written before. It gets what a
+   * program of any guest gets, and cannot tell the difference. Its `exit` settles as soon as a process inside that is
+   * not the program's has waited for it; what else is left of its tree is on its end then, and `destroy` waits for it.
+   */
+  readonly warmedBy?: WarmedBy;
   /** Absent where nobody can tell. */
   readonly root?: Root;
   /** The workspace's absolute path as the program sees it. */
