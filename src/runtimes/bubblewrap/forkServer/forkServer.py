@@ -415,4 +415,4 @@ def wait_for_program():
     return take_orders()
 
 
-os._exit(become_main('/workspace/main.py', *wait_for_program()))
+become_main('/workspace/main.py', *wait_for_program())

@@ -1,6 +1,7 @@
 /** Starts a fork server: as every program is started, in the same view, but with the rights to make more such views. */
 import { writeFileSync } from 'node:fs';
 import { findLanguage } from '../../../languages/index.ts';
+import { BECOME_MAIN } from '../../../languages/waiting/becomeMain.ts';
 import { readHostView, readNetworkFiles } from '../../host/hostView.ts';
 import { type FoundInterpreters, prefixesOf } from '../../host/interpreters.ts';
 import { STATUS_FD } from '../../host/launcher.ts';
@@ -43,7 +44,10 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
   try {
     furnish(stage);
     const { fileName } = python;
-    writeFileSync(stage.folder.entry(`workspace/${fileName}`), FORK_SERVER, { mode: 0o444, flag: 'wx' });
+    writeFileSync(stage.folder.entry(`workspace/${fileName}`), BECOME_MAIN + FORK_SERVER, {
+      mode: 0o444,
+      flag: 'wx',
+    });
     const host = readHostView();
     const environment = guestEnvironment(interpreters);
     const view = bubblewrapArguments(
