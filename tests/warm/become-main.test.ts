@@ -11,7 +11,7 @@ import { BECOME_MAIN } from '../../src/languages/waiting/becomeMain.ts';
 import { masked } from './corpus/masked.ts';
 import { type CorpusProgram, readCorpus } from './corpus/readCorpus.ts';
 
-const PYTHON = process.env.SANDBOX_PYTHON ?? '/usr/bin/python3';
+const PYTHON = process.env['SANDBOX_PYTHON'] ?? '/usr/bin/python3';
 const FOLDER = realpathSync(mkdtempSync(join(tmpdir(), 'glovebox-warm-')));
 const DEADLINE_MS = 30_000;
 /** Reads its orders from its own text, and the program from beside it. */
