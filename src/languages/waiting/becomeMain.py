@@ -12,7 +12,6 @@ import _warnings
 import _weakref
 import builtins
 import os
-import posix
 import sys
 import time
 
@@ -218,8 +217,6 @@ def set_environment(env):
         del os.environ[name]
     for name, value in env.items():
         os.environ[name] = value
-    posix.environ.clear()
-    posix.environ.update(os.environb)
     if env.get('TZ') != zone:
         time.tzset()
 
