@@ -46,7 +46,6 @@ def become_main(file, args, env, modules=None):
     It does not return: it raises what must pass through all its callers, so that no frame of theirs is left below the
     program. `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
     """
-
     hook, sys.excepthook = sys.excepthook, become
     raise Becoming(file, args, env, modules, hook)
 
@@ -83,18 +82,21 @@ def touch():
     source = (
         b'import sys\nclass A:\n    def __init__(self, x):\n        self.x = [x, {"a": 1.5}, f"{x:>3}"]\n'
         b'def f(n):\n    return sum(i * i for i in range(n))\n'
-        b'try:\n    A(f(50)).y\nexcept AttributeError as error:\n    print(1, error, file=out)\n    hook(error)\n'
+        b'try:\n    A(f(50)).y\nexcept AttributeError as error:\n    print(1, error, file=out)\n'
+        b'    sys.__excepthook__(type(error), error, error.__traceback__)\n'
     )
     before = set(sys.modules)
     with open(os.devnull, 'w') as out:
         stderr, sys.stderr = sys.stderr, out
         try:
-            hook = lambda error: sys.__excepthook__(type(error), error, error.__traceback__)
-            exec(compile(source, __file__, 'exec', dont_inherit=True), {'out': out, 'hook': hook})
+            exec(compile(source, __file__, 'exec', dont_inherit=True), {'out': out})
         finally:
             sys.stderr = stderr
     for name in set(sys.modules) - before:
         del sys.modules[name]
+    packages = {path for module in sys.modules.values() for path in getattr(module, '__path__', ())}
+    for folder in set(sys.path_importer_cache) - COLD_FINDERS - packages:
+        del sys.path_importer_cache[folder]
     # What is there now is no garbage of the program: whoever collects at its end need not look at it.
     GC.collect()
     GC.freeze()
@@ -158,16 +160,8 @@ def read_code(file, args, env):
     stderr = sys.stderr
     sys.stderr = warned = Recorder()
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            source = os.read(descriptor, 1 << 16)
-            while source and len(source) % (1 << 16) == 0:
-                more = os.read(descriptor, 1 << 16)
-                if not more:
-                    break
-                source += more
-        finally:
-            os.close(descriptor)
+        with open(file, 'rb', 0) as opened:
+            source = opened.read()
         code = compile(source, file, 'exec', dont_inherit=True) if is_plain(source) else None
     except BaseException:
         code = None
@@ -526,6 +520,7 @@ def unraisable_type():
     return type(seen.pop())
 
 
+COLD_FINDERS = set(sys.path_importer_cache)
 GC = borrowed('gc')
 run_exit_functions_of_interpreter = borrowed('atexit')._run_exitfuncs if HAS_EXIT_FUNCTIONS_OF_INTERPRETER else None
 UnraisableHookArgs = unraisable_type()
