@@ -52,7 +52,8 @@ for (const target of TARGETS) {
             const cold = await run(target.runtime, language, program, 'cold');
             const warm = await run(target.runtime, language, program, 'warm');
             // One that differs from itself says nothing.
-            if (!isSame(warm, cold)) expect(await run(target.runtime, language, program, 'cold')).toEqual(cold);
+            if (!isSame(warm, cold))
+              expect(await run(target.runtime, language, program, 'cold')).toEqual(cold);
             expect(warm).toEqual(cold);
           }),
         );
