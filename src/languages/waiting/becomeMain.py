@@ -15,6 +15,11 @@ import os
 import sys
 import time
 
+# Our own: a program may put others into their places.
+__builtins__ = dict(vars(builtins))
+end_process = os._exit
+send_signal = os.kill
+
 # What Python sets to None before it takes modules apart, and which streams it puts back.
 SYS_DELETED = (
     'path',
@@ -71,7 +76,12 @@ def become(_kind, becoming, _trace):
     del code
     status, interrupted = end_of_main(start, ended_by)
     ended_by = None
-    os._exit(finish_program(start, status, interrupted))
+    try:
+        status = finish_program(start, status, interrupted)
+    except Exception:
+        # Whatever the program has broken for us, Python itself can still end it.
+        raise SystemExit(status) from None
+    end_process(status)
 
 
 become.__code__ = become.__code__.replace(co_filename='<frozen importlib._bootstrap>')
@@ -337,7 +347,7 @@ def finish_program(start, status, interrupted):
         tear_down(start)
     if interrupted:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-        os.kill(os.getpid(), _signal.SIGINT)
+        send_signal(os.getpid(), _signal.SIGINT)
         return 130
     return status
 
@@ -427,8 +437,10 @@ def reset_signals():
 def tear_down(start):
     """Lets go of all that the program has made, so that its finalizers run as when an interpreter ends."""
     flush_c = c_flush(start)
-    collect = GC.collect
-    collect()
+    if GC.isenabled():
+        GC.collect()
+    # From here on Python collects without telling anybody.
+    del GC.callbacks[:]
     vars(builtins)['_'] = None
     for name in SYS_DELETED:
         if hasattr(sys, name):
@@ -448,7 +460,7 @@ def tear_down(start):
         if name not in start.builtins:
             del names[name]
     names.update(start.builtins)
-    collect()
+    GC.collect()
     for alive in reversed(brought):
         module = alive()
         if module is not None:
@@ -458,7 +470,7 @@ def tear_down(start):
     sys.stdin = sys.stdout = sys.stderr = None
     for name in set(vars(sys)) - start.sys:
         vars(sys)[name] = None
-    collect()
+    GC.collect()
     for stream in streams:
         try:
             stream.flush()
