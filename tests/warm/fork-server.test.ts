@@ -182,7 +182,7 @@ describe.skipIf(!isHere)('the fork server', () => {
       'python',
       "print('ready', flush=True)\nimport time\ntime.sleep(100)",
     );
-    for await (const chunk of waiting.stdout) if (Buffer.from(chunk).includes('ready')) break;
+    await waiting.stdout[Symbol.asyncIterator]().next();
     for (const { pid } of childrenOf(process.pid)) process.kill(pid, 'SIGKILL');
     await expect(waiting.exit).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
     await guest.destroy();

@@ -42,6 +42,7 @@ interface Kept {
   readonly startedAt: number;
   /** How much that it made is still there, or is being made. */
   live: number;
+  made: number;
   idle?: NodeJS.Timeout;
 }
 
@@ -68,18 +69,14 @@ export class ForkServers {
   async create(spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest | undefined> {
     if (this.#why !== undefined) return undefined;
     const kept = this.#take(spec, interpreters);
-    clearTimeout(kept.idle);
-    kept.live++;
-    const released = (): void => this.#released(kept);
+    const hasWorked = kept.made > 0;
     try {
-      const server = await kept.server;
-      const guest = await this.#make(server, spec, interpreters, released);
-      this.#failures = 0;
-      return guest;
+      return await this.#createBy(kept, spec, interpreters);
     } catch (error) {
-      released();
       if (!isSandboxError(error) || error.code !== 'SANDBOX_FAILED') throw error;
       this.#drop(kept);
+      // It may have been killed meanwhile: a new one shall show whether they work here.
+      if (hasWorked) return this.create(spec, interpreters);
       if (++this.#failures < MOST_FAILURES) throw error;
       this.#why = error;
       return undefined;
@@ -89,6 +86,21 @@ export class ForkServers {
   /** Ends every server that keeps nothing. Others end with the last that they keep. */
   async rest(): Promise<void> {
     await Promise.all([...this.#all].filter(({ live }) => live === 0).map((kept) => this.#end(kept)));
+  }
+
+  async #createBy(kept: Kept, spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest> {
+    clearTimeout(kept.idle);
+    kept.live++;
+    const released = (): void => this.#released(kept);
+    try {
+      const guest = await this.#make(await kept.server, spec, interpreters, released);
+      kept.made++;
+      this.#failures = 0;
+      return guest;
+    } catch (error) {
+      released();
+      throw error;
+    }
   }
 
   #take(spec: SandboxSpec, interpreters: FoundInterpreters): Kept {
@@ -101,7 +113,7 @@ export class ForkServers {
     if (known !== undefined) this.#drop(known);
     const { tools, capabilities } = this.#parts;
     const server = startServer({ tools, capabilities, interpreters, network, preload });
-    const kept: Kept = { server, startedAt: Date.now(), live: 0 };
+    const kept: Kept = { server, startedAt: Date.now(), live: 0, made: 0 };
     server.then(
       async ({ ended }) => {
         await ended;
