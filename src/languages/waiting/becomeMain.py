@@ -293,8 +293,8 @@ def status_of(error):
         raise error
     if value is None:
         return 0
-    if isinstance(value, int):
-        return value & 0xFF if -(1 << 63) <= value < 1 << 63 else 255
+    if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
+        return value & 0xFF
     raise error
 
 
