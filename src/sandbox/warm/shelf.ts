@@ -61,7 +61,9 @@ export class Shelf {
   /** How many are missing. */
   missing(now: number): number {
     if (this.stopped !== undefined || now < this.#retryAt) return 0;
-    return Math.max(0, this.#target - this.idle.size - this.making);
+    const missing = Math.max(0, this.#target - this.idle.size - this.making);
+    // Where one has failed, one more is tried, and not as many as are missing.
+    return this.#failures === 0 ? missing : Math.min(missing, 1 - Math.min(1, this.making));
   }
 
   /** Somebody wants at least as many as there always are. */
