@@ -41,6 +41,8 @@ export class Shelf {
   usedAt = 0;
   /** Why no more are made, in a sentence. */
   stopped: string | undefined;
+  /** What went wrong last, since one was of use. */
+  lastFailure: string | undefined;
   #target = 0;
   #warmedBy: WarmedBy | undefined;
   #failures = 0;
@@ -117,6 +119,7 @@ export class Shelf {
   /** One was of use. */
   succeed(): void {
     this.#failures = 0;
+    this.lastFailure = undefined;
     this.#retryAt = 0;
   }
 

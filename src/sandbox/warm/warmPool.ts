@@ -119,9 +119,10 @@ export class WarmPool implements AsyncDisposable {
     return shelf.idle.size === 0 ? undefined : shelf.warmedBy;
   }
 
-  /** Why none of this is made ready any more, in a sentence. */
+  /** Why none of this is made ready, or what went wrong last, in a sentence. */
   whyNot(runtime: Runtime, kind: WarmKind): string | undefined {
-    return this.#byKey.get(runtime)?.get(warmKey(kind))?.stopped;
+    const shelf = this.#byKey.get(runtime)?.get(warmKey(kind));
+    return shelf?.stopped ?? shelf?.lastFailure;
   }
 
   state(): WarmPoolState {
@@ -317,6 +318,7 @@ export class WarmPool implements AsyncDisposable {
 
   #failed(shelf: Shelf, error: unknown): void {
     const message = messageOf(error);
+    shelf.lastFailure = message;
     this.#count(shelf, 'failed');
     this.#tell({ type: 'failed', ...shelf.name, message });
     if (shelf.fail(performance.now())) this.#stop(shelf, `It failed too often in a row: ${message}`);
