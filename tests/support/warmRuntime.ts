@@ -32,6 +32,8 @@ export class WarmRuntime implements Runtime {
   failCreate: Error | undefined;
   failDestroy: Error | undefined;
   failSpawn: Error | undefined;
+  /** How many guests there were whenever it was told that nothing more is needed. */
+  readonly rested: number[] = [];
   /** What `create` waits for. */
   until: Promise<void> = Promise.resolve();
 
@@ -50,6 +52,10 @@ export class WarmRuntime implements Runtime {
     const made = this.#guest(spec);
     this.made.push(made);
     return made.guest;
+  }
+
+  async rest(): Promise<void> {
+    this.rested.push(this.alive.length);
   }
 
   /** Of those that were made to wait, how many have not been ended. */

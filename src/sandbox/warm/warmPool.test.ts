@@ -286,7 +286,7 @@ describe('WarmPool', () => {
     await warm?.over(() => warm.guest.destroy());
     await pass(1);
     await closing;
-    expect([runtime.alive.length, vi.getTimerCount()]).toEqual([0, 0]);
+    expect([runtime.alive.length, runtime.rested, vi.getTimerCount()]).toEqual([0, [1, 0], 0]);
     expect(pool.take(runtime, PYTHON)).toBeUndefined();
   });
 

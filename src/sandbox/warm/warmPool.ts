@@ -41,6 +41,7 @@ export class WarmPool implements AsyncDisposable {
   readonly #byKey = new WeakMap<Runtime, Map<string, Shelf>>();
   /** The one that was used longest ago comes first. */
   readonly #shelves = new Set<Shelf>();
+  readonly #runtimes = new Set<Runtime>();
   readonly #totals = new Map<string, WarmTotals & Counts>();
   readonly #makings = new Set<Promise<void>>();
   readonly #made = new Bell();
@@ -142,7 +143,7 @@ export class WarmPool implements AsyncDisposable {
     for (const shelf of [...this.#shelves]) this.#forget(shelf, 'closed');
     this.#stopTimers();
     await Promise.all(this.#makings);
-    await this.#burials.settled();
+    await this.#rest();
   }
 
   /** Ends all that wait, and resolves when they and those that are in use are gone. Safe to call twice. */
@@ -158,8 +159,15 @@ export class WarmPool implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#closing.abort();
     await this.drain();
-    if (this.#inUse > 0) await new Promise<void>((resolve) => this.#unused.push(resolve));
+    if (this.#inUse === 0) return;
+    await new Promise<void>((resolve) => this.#unused.push(resolve));
+    await this.#rest();
+  }
+
+  /** Nothing is dying any more, and no driver keeps anything ready for guests to come. */
+  async #rest(): Promise<void> {
     await this.#burials.settled();
+    await Promise.all([...this.#runtimes].map((runtime) => runtime.rest?.()));
   }
 
   #shelfOf(runtime: Runtime, kind: WarmKind): Shelf {
@@ -168,6 +176,7 @@ export class WarmPool implements AsyncDisposable {
     const known = shelves.get(key);
     if (known !== undefined) return known;
     const shelf = new Shelf(runtime, key, kind, this.#options);
+    this.#runtimes.add(runtime);
     this.#byKey.set(runtime, shelves.set(key, shelf));
     if (this.#shelves.size === 0) {
       drainAtExit(this);
