@@ -5,6 +5,7 @@ import type { Guest, Runtime, SandboxSpec, WarmedBy } from '../../runtimes/runti
 import { Bell } from '../bell.ts';
 import { Burials } from './burials.ts';
 import { drainAtExit, needNotDrainAtExit } from './drainAtExit.ts';
+import { keptAlive } from './keptAlive.ts';
 import { Places } from './places.ts';
 import {
   MADE_AT_ONCE,
@@ -115,7 +116,7 @@ export class WarmPool implements AsyncDisposable {
       this.#refill();
       // No memory for more, and nothing on its way.
       if (this.#makings.size === 0) break;
-      await this.#made.rung();
+      await keptAlive(this.#made.rung());
     }
     return shelf.idle.size === 0 ? undefined : shelf.warmedBy;
   }
@@ -142,7 +143,7 @@ export class WarmPool implements AsyncDisposable {
   async drain(): Promise<void> {
     for (const shelf of [...this.#shelves]) this.#forget(shelf, 'closed');
     this.#stopTimers();
-    await Promise.all(this.#makings);
+    await keptAlive(Promise.all(this.#makings));
     await this.#rest();
   }
 
@@ -167,7 +168,7 @@ export class WarmPool implements AsyncDisposable {
   /** Nothing is dying any more, and no driver keeps anything ready for guests to come. */
   async #rest(): Promise<void> {
     await this.#burials.settled();
-    await Promise.all([...this.#runtimes].map((runtime) => runtime.rest?.()));
+    await keptAlive(Promise.all([...this.#runtimes].map((runtime) => runtime.rest?.())));
   }
 
   #shelfOf(runtime: Runtime, kind: WarmKind): Shelf {
