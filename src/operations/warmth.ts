@@ -108,12 +108,14 @@ export class Warmth {
   }
 
   async #run<T>(
-    { choice, languages, prepared, use }: SingleUse,
+    { choice, languages, prepared, use, signal }: SingleUse,
     action: (sandbox: Sandbox) => Promise<T>,
     cold: () => Promise<T>,
   ): Promise<T> {
     const kind = this.#kindOf(choice, languages, prepared);
-    const warm = typeof kind === 'string' ? undefined : this.#pool.take(choice.runtime, kind);
+    if (typeof kind === 'string') return cold();
+    const { runtime } = choice;
+    const warm = this.#pool.take(runtime, kind) ?? (await this.#pool.next(runtime, kind, signal));
     if (warm === undefined) return cold();
     let sandbox: Sandbox | undefined;
     let failure: unknown;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { WarmEvent } from './poolState.ts';
 
 /** How large a pool may become, and how long what is not used is kept. */
@@ -28,8 +29,11 @@ export const POOL_DEFAULTS = {
 /** Kinds that are known at a time, whether any guest of them waits or not; the one that was used longest ago is forgotten. */
 export const MOST_KINDS = 64;
 
-/** Guests that are being made at a time, over all kinds: they shall not take the processors from what runs. */
-export const MADE_AT_ONCE = 2;
+/** Guests that are being made at a time, over all kinds: more of them would only be in each other's way. */
+export const MADE_AT_ONCE = Math.max(2, availableParallelism());
+
+/** Whoever waits for one that is being made starts cold then: something is wrong with it. */
+export const MOST_WAIT_MS = 1000;
 
 /** After so many failures in a row no guest of this kind is asked for any more. */
 export const MOST_FAILURES = 5;

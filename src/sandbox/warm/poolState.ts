@@ -12,7 +12,7 @@ export type WarmEvent = WarmName &
   (
     | { readonly type: 'filled'; readonly warmedBy: WarmedBy; readonly idle: number }
     | { readonly type: 'taken'; readonly warmedBy: WarmedBy; readonly idle: number }
-    /** None was ready: the execution starts cold. */
+    /** None was ready: the execution waits for one that is being made, or starts cold. */
     | { readonly type: 'missed' }
     /** One that nobody has used is ended. */
     | { readonly type: 'discarded'; readonly because: Discard }
@@ -36,7 +36,7 @@ export interface WarmKindState extends WarmName {
   readonly inUse: number;
   /** Handed out, ever. */
   readonly taken: number;
-  /** Asked for in vain, ever. */
+  /** How often none was ready, ever. */
   readonly missed: number;
   readonly made: number;
   readonly failed: number;

@@ -36,6 +36,8 @@ export class Shelf {
   readonly estimatedMb: number;
   readonly idle = new Set<IdleGuest>();
   readonly counts: Counts = { taken: 0, missed: 0, made: 0, failed: 0 };
+  /** Executions that wait for the next one; who came first has it. */
+  readonly waiting = new Set<(guest?: IdleGuest) => void>();
   making = 0;
   inUse = 0;
   usedAt = 0;
@@ -63,9 +65,28 @@ export class Shelf {
   /** How many are missing. */
   missing(now: number): number {
     if (this.stopped !== undefined || now < this.#retryAt) return 0;
-    const missing = Math.max(0, this.#target - this.idle.size - this.making);
+    const waiting = this.#isForked ? this.waiting.size : 0;
+    const missing = Math.max(0, this.#target + waiting - this.idle.size - this.making);
     // Where one has failed, one more is tried, and not as many as are missing.
     return this.#failures === 0 ? missing : Math.min(missing, 1 - Math.min(1, this.making));
+  }
+
+  /**
+   * Whether the next one is there sooner than a cold start: it is on its way and nobody's, or it takes a fork and nothing
+   * else to make one.
+   */
+  get isWorthWaitingFor(): boolean {
+    if (this.stopped !== undefined || this.#failures > 0) return false;
+    return this.making > this.waiting.size || this.#isForked;
+  }
+
+  get #isForked(): boolean {
+    return this.#warmedBy === 'fork_server';
+  }
+
+  /** Who waits is told that none comes. */
+  sendAway(): void {
+    for (const come of [...this.waiting]) come();
   }
 
   /** Somebody wants at least as many as there always are. */

@@ -173,6 +173,54 @@ describe('WarmPool', () => {
     expect(runtime.made[0]?.destroyed).toBe(1);
   });
 
+  it('lets whoever finds none wait for one that is on its way, and for no other', async () => {
+    let come = (): void => {};
+    runtime.until = new Promise((resolve) => {
+      come = resolve;
+    });
+    const pool = open();
+    pool.take(runtime, PYTHON);
+    expect(await pool.next(runtime, PYTHON)).toBeUndefined();
+    await pass(60);
+    const first = pool.next(runtime, PYTHON);
+    expect(await pool.next(runtime, PYTHON)).toBeUndefined();
+    come();
+    const warm = await first;
+    expect(warm?.guest).toBe(runtime.made[0]?.guest);
+    expect(pool.state()).toMatchObject({ inUse: 1 });
+    await warm?.over(() => warm.guest.destroy());
+  });
+
+  it('lets everybody wait where one is made by a fork, in their order', async () => {
+    runtime.warmedBy = 'fork_server';
+    const pool = open();
+    await pool.fill(runtime, PYTHON);
+    const all = [
+      pool.take(runtime, PYTHON),
+      ...(await Promise.all([1, 2, 3].map(() => pool.next(runtime, PYTHON)))),
+    ];
+    expect(all.map((warm) => warm?.guest)).toEqual(runtime.made.slice(0, 4).map(({ guest }) => guest));
+    for (const warm of all) await warm?.over(() => warm.guest.destroy());
+  });
+
+  it.each<[string, (pool: WarmPool) => unknown]>([
+    ['it cannot be made', () => {}],
+    ['it takes too long', () => pass(1000)],
+    ['the pool is closed', (pool) => void pool.close()],
+  ])('lets nobody wait any longer when %s', async (why, happen) => {
+    runtime.warmedBy = 'fork_server';
+    const pool = open();
+    await pool.fill(runtime, PYTHON);
+    const warm = pool.take(runtime, PYTHON);
+    if (why === 'it cannot be made') runtime.failCreate = new Error('No.');
+    else runtime.until = new Promise((resolve) => void setTimeout(resolve, 2000));
+    const waiting = pool.next(runtime, PYTHON);
+    await happen(pool);
+    expect(await waiting).toBeUndefined();
+    await warm?.over(() => warm.guest.destroy());
+    await pass(2000);
+  });
+
   it('never asks again where a driver lets nothing wait, and ends what it gave', async () => {
     runtime.warmedBy = undefined;
     const pool = open();

@@ -3,11 +3,12 @@ import { setMaxListeners } from 'node:events';
 import { assertHeld } from '../../runtimes/enforceable.ts';
 import type { Guest, Runtime, SandboxSpec, WarmedBy } from '../../runtimes/runtime.ts';
 import { Bell } from '../bell.ts';
+import { onAbort } from '../onAbort.ts';
 import { Burials } from './burials.ts';
 import { drainAtExit, needNotDrainAtExit } from './drainAtExit.ts';
 import { keptAlive } from './keptAlive.ts';
 import { Places } from './places.ts';
-import { MADE_AT_ONCE, POOL_DEFAULTS, type WarmPoolOptions } from './poolOptions.ts';
+import { MADE_AT_ONCE, MOST_WAIT_MS, POOL_DEFAULTS, type WarmPoolOptions } from './poolOptions.ts';
 import type { Discard, WarmEvent, WarmPoolState } from './poolState.ts';
 import { PoolTimers } from './poolTimers.ts';
 import type { IdleGuest, Shelf } from './shelf.ts';
@@ -88,12 +89,25 @@ export class WarmPool implements AsyncDisposable {
       this.#tell({ type: 'missed', ...shelf.name });
       return undefined;
     }
-    this.#shelves.count(shelf, 'taken');
-    shelf.inUse++;
-    this.#inUse++;
-    const { id, guest, warmedBy } = found;
-    this.#tell({ type: 'taken', ...shelf.name, warmedBy, idle: shelf.idle.size });
-    return { id, guest, over: (close, failure) => this.#over(shelf, close, failure) };
+    return this.#handOut(shelf, found);
+  }
+
+  /** Where none was ready: the next one that is made, or undefined where a cold start is there sooner. */
+  async next(runtime: Runtime, kind: WarmKind, signal?: AbortSignal): Promise<WarmGuest | undefined> {
+    const shelf = this.#shelves.find(runtime, kind);
+    if (this.#closed !== undefined || !shelf?.isWorthWaitingFor || signal?.aborted) return undefined;
+    return new Promise((resolve) => {
+      const come = (found?: IdleGuest): void => {
+        clearTimeout(late);
+        stopListening();
+        shelf.waiting.delete(come);
+        resolve(found && this.#handOut(shelf, found));
+      };
+      const late = setTimeout(come, MOST_WAIT_MS);
+      const stopListening = onAbort(signal, come);
+      shelf.waiting.add(come);
+      this.#timers.refillNow();
+    });
   }
 
   /**
@@ -187,6 +201,14 @@ export class WarmPool implements AsyncDisposable {
     }
   }
 
+  #handOut(shelf: Shelf, { id, guest, warmedBy }: IdleGuest): WarmGuest {
+    this.#shelves.count(shelf, 'taken');
+    shelf.inUse++;
+    this.#inUse++;
+    this.#tell({ type: 'taken', ...shelf.name, warmedBy, idle: shelf.idle.size });
+    return { id, guest, over: (close, failure) => this.#over(shelf, close, failure) };
+  }
+
   #over(shelf: Shelf, close: () => Promise<void>, failure: unknown): Promise<void> {
     shelf.inUse--;
     this.#inUse--;
@@ -214,11 +236,15 @@ export class WarmPool implements AsyncDisposable {
     for (const shelf of [...this.#shelves].reverse()) {
       for (let missing = shelf.missing(now); missing > 0; missing--) {
         if (this.#makings.size >= MADE_AT_ONCE) return;
-        if (!this.#makeRoom(shelf)) break;
+        if (!this.#makeRoom(shelf)) {
+          if (shelf.making === 0) shelf.sendAway();
+          break;
+        }
         const making = this.#make(shelf).finally(() => {
           this.#makings.delete(making);
           this.#made.ring();
-          this.#refillBehind();
+          if (shelf.waiting.size > 0) this.#timers.refillNow();
+          else this.#refillBehind();
         });
         this.#makings.add(making);
       }
@@ -291,11 +317,14 @@ export class WarmPool implements AsyncDisposable {
       this.#failed(shelf, 'It ended while it waited.');
     };
     guest.lost?.then(gone, gone);
+    const [first] = shelf.waiting;
+    if (first !== undefined) first(this.#nextOf(shelf));
   }
 
   #failed(shelf: Shelf, error: unknown): void {
     const message = messageOf(error);
     shelf.lastFailure = message;
+    shelf.sendAway();
     this.#shelves.count(shelf, 'failed');
     this.#tell({ type: 'failed', ...shelf.name, message });
     if (shelf.fail(performance.now())) this.#stop(shelf, `It failed too often in a row: ${message}`);
@@ -304,6 +333,7 @@ export class WarmPool implements AsyncDisposable {
   #stop(shelf: Shelf, because: string): void {
     if (shelf.stopped !== undefined) return;
     shelf.stopped = because;
+    shelf.sendAway();
     for (const guest of shelf.idle) this.#discard(shelf, guest, 'stopped');
     this.#tell({ type: 'stopped', ...shelf.name, because });
   }
@@ -321,6 +351,7 @@ export class WarmPool implements AsyncDisposable {
 
   #forget(shelf: Shelf, because: Discard): void {
     this.#shelves.forget(shelf);
+    shelf.sendAway();
     for (const guest of shelf.idle) this.#discard(shelf, guest, because);
     if (this.#shelves.size > 0) return;
     this.#timers.stop();
