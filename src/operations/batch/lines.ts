@@ -4,7 +4,7 @@ export interface Line {
   /** From 1 on. */
   readonly number: number;
   /** Without its line end. */
-  readonly text: string;
+  readonly bytes: Uint8Array;
   /** How many bytes there are up to its end, with it. */
   readonly end: number;
   /** Whether a line end was there: what was torn off has none. */
@@ -18,7 +18,7 @@ const MAX_LINE_MB = 64;
 
 /**
  * The lines of what comes, as it comes: only a line feed ends one, since JSON may hold every other line separator. Throws
- * `INPUT_INVALID`, with `name` and the number of the line, for one that is no UTF-8 or too long.
+ * `INPUT_INVALID`, with `name` and the number of the line, for one that is too long.
  */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Line> {
   let parts: Uint8Array[] = [];
@@ -38,10 +38,10 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string):
       );
   };
   const line = (isWhole: boolean): Line => {
-    const text = decode(Buffer.concat(parts), name, number);
+    const bytes = Buffer.concat(parts);
     parts = [];
     held = 0;
-    return { number: number++, text, end, isWhole };
+    return { number: number++, bytes, end, isWhole };
   };
   for await (const chunk of chunks) {
     let from = 0;
@@ -61,7 +61,8 @@ export function unusable(name: string, line: number, what: string, hint: string)
   return new SandboxError('INPUT_INVALID', `${name}, line ${line} ${what}.`, { hint, details: { line } });
 }
 
-function decode(bytes: Uint8Array, name: string, number: number): string {
+/** The text of a line. Throws `INPUT_INVALID`, with `name` and the number of the line, where it is no UTF-8. */
+export function textOf({ bytes, number }: Line, name: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: number > 1 }).decode(bytes);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unusable } from './lines.ts';
+import { type Line, textOf, unusable } from './lines.ts';
 
 const noNul = z.string().refine((text) => !text.includes('\0'), 'must not hold a NUL');
 const base64 = z
@@ -38,17 +38,23 @@ export type ProgramLine = z.output<typeof programLine>;
 const HINT = `One JSON object a line, such as {"id":"first","code":"print(1)","language":"python"}. Members: ${Object.keys(programLine.shape).join(', ')}.`;
 
 /** Reads one line. Throws `INPUT_INVALID` that names the file, the line and the member; never the value of a variable. */
-export function readProgramLine(text: string, name: string, line: number): ProgramLine {
+export function readProgramLine(line: Line, name: string): ProgramLine {
+  const text = textOf(line, name);
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    // JSON.parse throws nothing else.
-    throw unusable(name, line, 'is no JSON', `${HINT} (${(error as Error).message})`);
+  } catch {
+    // Its message would quote the line, which may hold a secret.
+    throw unusable(name, line.number, 'is no JSON', HINT);
   }
   const checked = programLine.safeParse(value);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const member = issue?.path.join('.') ?? '';
-  throw unusable(name, line, `cannot be used: ${member === '' ? '' : `${member}: `}${issue?.message}`, HINT);
+  throw unusable(
+    name,
+    line.number,
+    `cannot be used: ${member === '' ? '' : `${member}: `}${issue?.message}`,
+    HINT,
+  );
 }

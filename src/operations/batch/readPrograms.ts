@@ -28,27 +28,42 @@ export interface ProgramSource {
 
 /** The programs of a folder or of a file of lines. Throws `INPUT_INVALID` where there is neither, or nothing in the folder. */
 export async function programsAt(path: string): Promise<ProgramSource> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
-    throw new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} ${reason}.`, {
-      hint: 'Name a folder with programs, or a file with one JSON object a line.',
-      details: { path },
-      cause: error,
-    });
-  });
-  if (found.isDirectory()) {
-    const names = await programFilesIn(path);
-    return { isLasting: true, read: () => programsOfFiles(path, names) };
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) {
+      const names = await programFilesIn(path);
+      return { isLasting: true, read: () => programsOfFiles(path, names) };
+    }
+    return {
+      isLasting: found.isFile(),
+      read: () => programsOfLines(contentOf(path), path, dirname(path)),
+    };
+  } catch (error) {
+    throw isSandboxError(error) ? error : unreadable(path, error);
   }
-  return {
-    isLasting: found.isFile(),
-    read: () => programsOfLines(createReadStream(path), path, dirname(path)),
-  };
 }
 
 /** The programs of a stream of lines, in which paths are relative to `folder`. */
 export function programsFrom(stream: AsyncIterable<Uint8Array>, name: string, folder: string): ProgramSource {
   return { isLasting: false, read: () => programsOfLines(stream, name, folder) };
+}
+
+async function* contentOf(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): SandboxError {
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+  return new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} ${reason}.`, {
+    hint: 'Name a folder with programs, or a file with one JSON object a line.',
+    details: { path },
+    cause: error,
+  });
 }
 
 async function programFilesIn(folder: string): Promise<string[]> {
@@ -74,11 +89,15 @@ async function* programsOfLines(
   name: string,
   folder: string,
 ): AsyncGenerator<FoundProgram> {
-  for await (const { number, text } of linesOf(stream, name)) {
-    if (text.trim() === '') continue;
-    const line = readProgramLine(text, name, number);
-    yield found(line.id ?? String(number), `line ${number}`, () => programOf(line, folder));
+  for await (const line of linesOf(stream, name)) {
+    if (isBlank(line.bytes)) continue;
+    const read = readProgramLine(line, name);
+    yield found(read.id ?? String(line.number), `line ${line.number}`, () => programOf(read, folder));
   }
+}
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
 async function found(id: string, where: string, read: () => Promise<Digested>): Promise<FoundProgram> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SandboxError } from '../../errors.ts';
 import type { ExecutionResult } from '../../result/result.ts';
 import { resultToJson } from '../../result/resultJson.ts';
-import { type Line, linesOf, unusable } from './lines.ts';
+import { type Line, linesOf, textOf, unusable } from './lines.ts';
 
 /** Which program a line is about. */
 export interface Labelled {
@@ -65,12 +65,12 @@ export async function readResults(chunks: AsyncIterable<Uint8Array>, name: strin
   return { programs, end };
 }
 
-function readLabel({ number, text }: Line, name: string): z.output<typeof labelled> {
-  const hint = 'Name the file that an earlier run-many has written, or another one.';
+function readLabel(line: Line, name: string): z.output<typeof labelled> {
   try {
-    return labelled.parse(JSON.parse(text));
+    return labelled.parse(JSON.parse(textOf(line, name)));
   } catch {
-    // No JSON, or other members: either way it is not ours to cut.
-    throw unusable(name, number, 'is no result of run-many', hint);
+    // No text, no JSON, or other members: whichever it is, it is not ours to go on with.
+    const hint = 'Name the file that an earlier run-many has written, or another one.';
+    throw unusable(name, line.number, 'is no result of run-many', hint);
   }
 }

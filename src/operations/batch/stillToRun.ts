@@ -8,6 +8,8 @@ import type { FoundProgram } from './readPrograms.ts';
 export async function* stillToRun(
   found: AsyncIterable<FoundProgram>,
   held: ReadonlyMap<string, string | null>,
+  /** Told of each that has one. */
+  onHeld: () => void = () => {},
 ): AsyncGenerator<FoundProgram> {
   const places = new Map<string, string>();
   for await (const program of found) {
@@ -15,8 +17,12 @@ export async function* stillToRun(
     const other = places.get(id);
     if (other !== undefined) throw twice(id, other, where);
     places.set(id, where);
-    if (!held.has(id)) yield program;
-    else if (held.get(id) !== sha256) throw changed(id, where);
+    if (!held.has(id)) {
+      yield program;
+      continue;
+    }
+    if (held.get(id) !== sha256) throw changed(id, where);
+    onHeld();
   }
 }
 
