@@ -14,7 +14,7 @@ export interface ExecuteManyOptions<Program = BatchProgram> extends BatchOptions
  * Runs each of many programs in a sandbox of its own, some at a time, and tells `onResult` of each as it ends. They are
  * read as they are needed, so that there may be any number of them. A program that cannot be run is an entry with its
  * error. Rejects, once what runs has ended, with what the iterable or `onResult` throws, and with an error after which
- * nothing else can run either: `CONFIG_INVALID`, `RUNTIME_UNKNOWN`, `RUNTIME_UNAVAILABLE`, `AUDIT_UNAVAILABLE`.
+ * nothing else can run either, such as `RUNTIME_UNAVAILABLE` or `AUDIT_UNAVAILABLE`.
  */
 export async function executeMany<Program extends BatchProgram>(
   programs: Source<Program>,

@@ -11,6 +11,8 @@ const ENDS_ALL: readonly ErrorCode[] = [
   'RUNTIME_UNKNOWN',
   'RUNTIME_UNAVAILABLE',
   'AUDIT_UNAVAILABLE',
+  'SANDBOX_CLOSED',
+  'UNAUTHENTICATED',
 ];
 
 /** How one of them is run, and what it is called where it has a name. */
