@@ -3,6 +3,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisProcess } from '../../src/files/processOwner.ts';
+import { missingForTerminals, PseudoTerminal } from '../approval/pseudoTerminal.ts';
+import { MAIN } from '../e2e/support/build.ts';
 import { type Invocation, useCommand } from '../e2e/support/command.ts';
 import { describeWith } from '../e2e/support/needs.ts';
 import { withoutProgram } from '../e2e/support/without.ts';
@@ -231,6 +233,43 @@ describeWith(['bubblewrap'], 'run-many', () => {
       ['1', '1\n'],
       ['2', '2\n'],
     ]);
+  });
+
+  it.skipIf(missingForTerminals() !== undefined)(
+    'draws a bar on a terminal, and nothing of what a program prints or is called',
+    async () => {
+      const hostile = '\x1b]0;evil\x07\x1b[2J';
+      const code = `print(${JSON.stringify(hostile)})`;
+      const programs = list(times(3, (n) => ({ id: `${hostile}${n}`, code })));
+      const flags = ['run-many', programs, '--output', output(), '--concurrency', '1'];
+      const here = { ...QUIET.env, HOME: glovebox.home, XDG_STATE_HOME: glovebox.home };
+      await using terminal = await PseudoTerminal.open(
+        ...['sh', '-c', 'exec "$@" 2>/dev/tty', 'sh', 'env'],
+        ...Object.entries(here).map(([name, value]) => `${name}=${value}`),
+        ...[process.execPath, MAIN, ...flags],
+      );
+      expect(await terminal.printed()).toBe('');
+      await terminal.shows('glovebox: 3 programs in');
+      expect(terminal.screen).toContain('3/3 | ');
+      expect(terminal.screen).toContain('3 ok, 0 failed, 0 timed out');
+      expect(terminal.screen).not.toMatch(/evil|\x1b\]|\x1b\[2J/);
+      expect(readResults(written()).map(({ stdout }) => stdout)).toEqual(times(3, () => `${hostile}\n`));
+    },
+  );
+
+  it('ends when nobody reads its results any more, and cancels what runs', async () => {
+    const nonce = `nonce-${crypto.randomUUID()}`;
+    const programs = list([
+      { code: 'while True: pass', args: [nonce] },
+      ...times(60, (n) => ({ code: `print(${n})` })),
+    ]);
+    const { stdout, stderr } = await glovebox.run(
+      ['run-many', programs, '--timeout', '60', '--concurrency', '2'],
+      { ...QUIET, wrapper: ['sh', '-c', '{ "$@"; echo "status $?" >&2; } | head -n 1', 'sh'] },
+    );
+    expect(readResults(stdout)).toHaveLength(1);
+    expect(stderr).toBe('status 141\n');
+    expect(processesWith(nonce)).toEqual([]);
   });
 
   it('runs every program of a folder', async () => {
