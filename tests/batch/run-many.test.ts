@@ -22,7 +22,11 @@ interface Told {
   readonly exit_code?: number;
   readonly stdout?: string;
   readonly error?: { readonly code: string };
-  readonly meta?: { readonly enforced: { readonly isolation: string } | null };
+  readonly meta?: {
+    readonly enforced: { readonly isolation: string } | null;
+    readonly record?: object;
+    readonly artifact?: string;
+  };
 }
 
 function list(programs: readonly object[]): string {
@@ -280,6 +284,29 @@ describeWith(['bubblewrap'], 'run-many', () => {
       0,
       ['a.py', 'sub/b.py'].map((id) => [id, '/workspace/main.py\n']),
     ]);
+  });
+
+  it('goes the way of every execution: looked at, recorded, kept where it failed', async () => {
+    const programs = list([{ code: 'print(1)' }, { code: 'import subprocess' }, { code: 'exit(3)' }]);
+    const settings = { SANDBOX_AUDIT: 'on', SANDBOX_BLOCK_DANGEROUS_IMPORTS: 'true' };
+    const env = { ...QUIET.env, ...settings, SANDBOX_STORE_CODE: 'on_error' };
+    const { status, stdout } = await glovebox.run(['run-many', programs, '--concurrency', '3'], { env });
+    const ends = readResults(stdout).map(({ id, outcome, meta }) => [
+      ...[id, outcome, meta?.record !== undefined, meta?.artifact !== undefined],
+    ]);
+    expect([status, ends.sort()]).toEqual([
+      0,
+      [
+        ['1', 'exited', true, false],
+        ['2', 'blocked', true, true],
+        ['3', 'exited', true, true],
+      ],
+    ]);
+    const { stdout: requests } = await glovebox.run(['audit', 'list', '--type', 'request', '--json'], {
+      env,
+    });
+    const surfaces = requests.match(/"surface":"\w+"/g);
+    expect(surfaces).toEqual(times(3, () => '"surface":"batch"'));
   });
 
   it('runs nothing where the list or the file of results cannot be meant', async () => {
