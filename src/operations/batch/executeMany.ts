@@ -1,12 +1,18 @@
 import { SandboxError } from '../../errors.ts';
 import type { ExecutionResult } from '../../result/result.ts';
-import { getSandbox, type OneShotSandbox } from '../getSandbox.ts';
+import { createContext } from '../context.ts';
+import { executeOnce } from '../execute.ts';
+import type { OneShotSandbox } from '../getSandbox.ts';
 import type { BatchOptions, BatchProgram, BatchSummary } from './batch.ts';
 import type { Source } from './feed.ts';
 import { runBatch } from './runBatch.ts';
+import { whileWarm } from './whileWarm.ts';
 
 export interface ExecuteManyOptions<Program = BatchProgram> extends BatchOptions<Program> {
-  /** What runs each of them, such as `getSandbox({ runtime: 'gvisor' })` or `connect(url)`; `getSandbox()` by default. */
+  /**
+   * What runs each of them, such as `getSandbox({ runtime: 'gvisor', warm: true })` or `connect(url)`; whoever made it closes it.
+   * By default, the sandbox that the settings choose, kept ready meanwhile unless `SANDBOX_WARM=off`.
+   */
   readonly sandbox?: Pick<OneShotSandbox, 'execute'>;
 }
 
@@ -20,13 +26,24 @@ export async function executeMany<Program extends BatchProgram>(
   programs: Source<Program>,
   options: ExecuteManyOptions<Program> = {},
 ): Promise<BatchSummary> {
-  (await import('../checkOptions.ts')).checkOptions('many', options);
+  const { checkOptions } = await import('../checkOptions.ts');
+  checkOptions('many', options);
   assertIterable(programs);
-  const { sandbox = getSandbox(), ...batch } = options;
-  return runBatch(programs, batch, {
-    idOf: (program) => (typeof program?.id === 'string' ? program.id : undefined),
-    execute: (program, signal) => executeProgram(sandbox, program, signal),
-  });
+  const { sandbox, ...batch } = options;
+  const run = (through: Pick<OneShotSandbox, 'execute'>): Promise<BatchSummary> =>
+    runBatch(programs, batch, {
+      idOf: (program) => (typeof program?.id === 'string' ? program.id : undefined),
+      execute: (program, signal) => executeProgram(through, program, signal),
+    });
+  if (sandbox !== undefined) return run(sandbox);
+  return whileWarm(await createContext({}), (context) =>
+    run({
+      async execute(code, given = {}) {
+        checkOptions('execute', given);
+        return executeOnce(context, { code }, given);
+      },
+    }),
+  );
 }
 
 async function executeProgram(
