@@ -21,7 +21,7 @@ export interface Counts {
 }
 
 /** How many of one kind there may be. */
-interface Bounds {
+export interface Bounds {
   readonly min: number;
   readonly max: number;
 }
