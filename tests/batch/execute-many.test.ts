@@ -52,8 +52,9 @@ describeWith(['bubblewrap'], 'executeMany', () => {
     const nonce = `nonce-${crypto.randomUUID()}`;
     const { programs, most, letOneGoOf } = waiting(7, nonce);
     const entries: BatchEntry[] = [];
+    await using sandbox = getSandbox({ runtime: 'bubblewrap', warm: true });
     const done = executeMany(programs, {
-      ...{ sandbox: getSandbox({ runtime: 'bubblewrap' }), concurrency: 3 },
+      ...{ sandbox, concurrency: 3 },
       onResult: (entry) => void entries.push(entry),
     });
     const order: number[] = [];

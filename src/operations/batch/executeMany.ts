@@ -6,7 +6,7 @@ import type { OneShotSandbox } from '../getSandbox.ts';
 import type { BatchOptions, BatchProgram, BatchSummary } from './batch.ts';
 import type { Source } from './feed.ts';
 import { runBatch } from './runBatch.ts';
-import { whileWarm } from './whileWarm.ts';
+import { concurrencyFor, whileWarm } from './whileWarm.ts';
 
 export interface ExecuteManyOptions<Program = BatchProgram> extends BatchOptions<Program> {
   /**
@@ -30,20 +30,26 @@ export async function executeMany<Program extends BatchProgram>(
   checkOptions('many', options);
   assertIterable(programs);
   const { sandbox, ...batch } = options;
-  const run = (through: Pick<OneShotSandbox, 'execute'>): Promise<BatchSummary> =>
-    runBatch(programs, batch, {
-      idOf: (program) => (typeof program?.id === 'string' ? program.id : undefined),
-      execute: (program, signal) => executeProgram(through, program, signal),
-    });
-  if (sandbox !== undefined) return run(sandbox);
-  return whileWarm(await createContext({}), (context) =>
-    run({
-      async execute(code, given = {}) {
-        checkOptions('execute', given);
-        return executeOnce(context, { code }, given);
-      },
-    }),
-  );
+  if (sandbox !== undefined) return runThrough(sandbox, programs, batch);
+  return whileWarm(await createContext({}), (context) => {
+    const execute: OneShotSandbox['execute'] = async (code, given = {}) => {
+      checkOptions('execute', given);
+      return executeOnce(context, { code }, given);
+    };
+    const concurrency = concurrencyFor(context, batch.concurrency);
+    return runThrough({ execute }, programs, { ...batch, concurrency });
+  });
+}
+
+function runThrough<Program extends BatchProgram>(
+  sandbox: Pick<OneShotSandbox, 'execute'>,
+  programs: Source<Program>,
+  options: BatchOptions<Program>,
+): Promise<BatchSummary> {
+  return runBatch(programs, options, {
+    idOf: (program) => (typeof program?.id === 'string' ? program.id : undefined),
+    execute: (program, signal) => executeProgram(sandbox, program, signal),
+  });
 }
 
 async function executeProgram(

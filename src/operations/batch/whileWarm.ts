@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Context } from '../context.ts';
 
 /**
@@ -14,4 +15,12 @@ export async function whileWarm<T>(context: Context, action: (context: Context) 
   } finally {
     await warmth.close();
   }
+}
+
+/** How many may run at a time: a batch waits for room, where others would be refused it (`warm.max_concurrent`). Pure. */
+export function concurrencyFor(
+  { loaded: { settings } }: Pick<Context, 'loaded'>,
+  wanted: number = availableParallelism(),
+): number {
+  return settings.warm === 'off' ? wanted : Math.min(wanted, settings.warmMaxConcurrent ?? wanted);
 }
