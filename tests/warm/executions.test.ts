@@ -1,4 +1,6 @@
 /** Executions through the public API with a driver whose interpreters wait: what holds for every such driver. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +8,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SandboxError } from '../../src/errors.ts';
 import { getSandbox } from '../../src/operations/getSandbox.ts';
 import { SandboxManager } from '../../src/operations/sandboxManager.ts';
-import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
-import type { Guest, Runtime } from '../../src/runtimes/runtime.ts';
 import { describeWith } from '../e2e/support/needs.ts';
 import { eventually } from '../support/eventually.ts';
+import { cgroupsOf, childrenOf, NO_TRACES, tracesOf } from '../support/traces.ts';
 import { WarmRuntime } from '../support/warmRuntime.ts';
 
 let folder: string;
@@ -150,40 +151,56 @@ describe('a manager', () => {
   });
 });
 
-/** The real driver, whose guests are said to wait: what they are used for shows in real files and processes. */
-function saidToBeWarm(real: Runtime): Runtime {
-  return {
-    name: real.name,
-    probe: (signal) => real.probe(signal),
-    async create({ warm, ...spec }, signal) {
-      const guest = await real.create(spec, signal);
-      return warm === undefined ? guest : waiting(guest);
-    },
-  };
-}
-
-function waiting(guest: Guest): Guest {
-  return new Proxy(guest, {
-    get(target, name) {
-      if (name === 'warmedBy') return 'waiting_interpreter';
-      const value = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
 describeWith(['bubblewrap'], 'an execution with real files and processes', () => {
   it('finds nothing of the one before it', async () => {
-    const runtime = saidToBeWarm(bubblewrap());
-    await using sandbox = getSandbox({ runtime, cwd: folder, warm: true });
-    const leave = 'open("left", "w"); open("/tmp/left", "w"); import os; print(os.listdir("."))';
+    await using sandbox = getSandbox({ runtime: 'bubblewrap', cwd: folder, warm: true });
+    const leave = 'import os; open("left", "w"); open("/tmp/left", "w"); print(os.listdir("."))';
     const look = 'import os; print(sorted(os.listdir(".")), os.listdir("/tmp"))';
     await sandbox.warmUp();
     const first = await sandbox.execute(leave);
     await sandbox.warmUp();
     const second = await sandbox.execute(look);
-    expect([first.meta.warm, second.meta.warm]).toEqual(['waiting_interpreter', 'waiting_interpreter']);
+    const warm = expect.stringMatching(/^(fork_server|waiting_interpreter)$/);
+    expect([first.meta.warm, second.meta.warm]).toEqual([warm, warm]);
     expect(first.stdout).toContain("'left'");
     expect(second.stdout).toBe("['main.py'] []\n");
+    expect(first.meta.sandboxId).not.toBe(second.meta.sandboxId);
+  });
+
+  it('is held by the limits of its own policy, whatever waits besides', async () => {
+    await using sandbox = getSandbox({ runtime: 'bubblewrap', cwd: folder, warm: true });
+    const diskMb = [16, 32];
+    for (const disk of diskMb) await sandbox.warmUp({ diskMb: disk });
+    const held = [];
+    for (const disk of diskMb) {
+      const { meta } = await sandbox.execute('print(1)', { diskMb: disk });
+      held.push([meta.warm !== undefined, meta.enforced?.limits.diskMb.value]);
+    }
+    expect(held).toEqual(diskMb.map((disk) => [true, disk]));
+  });
+});
+
+describeWith(['bubblewrap', 'cgroups'], 'a process that keeps sandboxes ready and closes nothing', () => {
+  it('ends when it has nothing else to do, and leaves nothing', async () => {
+    const code = `
+      import { getSandbox } from ${JSON.stringify(import.meta.resolve('../../src/operations/getSandbox.ts'))};
+      const sandbox = getSandbox({ runtime: 'bubblewrap', warm: { min: 2 } });
+      await sandbox.warmUp();
+      const { stdout, meta } = await sandbox.execute('print("ran")');
+      await sandbox.warmUp();
+      process.stdout.write(stdout.trim() + ' ' + meta.warm + '\\n');
+      process.stdin.resume();`;
+    const tsx = import.meta.resolve('tsx');
+    const child = spawn(process.execPath, ['--import', tsx, '--input-type=module', '-e', code], {
+      ...{ cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] },
+    });
+    const ended = once(child, 'close');
+    const [said] = await once(child.stdout, 'data');
+    expect(String(said)).toMatch(/^ran (fork_server|waiting_interpreter)\n$/);
+    const pid = child.pid as number;
+    expect([cgroupsOf(pid).length > 0, childrenOf(pid).length > 0]).toEqual([true, true]);
+    child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    expect(tracesOf(pid)).toEqual(NO_TRACES);
   });
 });
