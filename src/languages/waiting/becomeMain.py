@@ -8,12 +8,17 @@
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread
+import _warnings
 import _weakref
 import builtins
 import os
-import posix
 import sys
 import time
+
+# Our own: a program may put others into their places.
+__builtins__ = dict(vars(builtins))
+end_process = os._exit
+send_signal = os.kill
 
 # What Python sets to None before it takes modules apart, and which streams it puts back.
 SYS_DELETED = (
@@ -35,6 +40,8 @@ HAS_EXIT_FUNCTIONS_OF_INTERPRETER = sys.version_info >= (3, 10)
 SYS_LAST = ('last_exc', 'last_type', 'last_value', 'last_traceback')
 # How deep the interpreter stands when the program starts, more than in a cold run: become(), and before 3.12 exec() too.
 RECURSION_BELOW = 1 if sys.version_info >= (3, 12) else 2
+# What was put into builtins after Python took the copy to which it goes back.
+BUILTINS_OF_SITE = ('open', 'exit', 'quit', 'copyright', 'credits', 'license', 'help', '_')
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
 
 
@@ -44,7 +51,6 @@ def become_main(file, args, env, modules=None):
     It does not return: it raises what must pass through all its callers, so that no frame of theirs is left below the
     program. `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
     """
-
     hook, sys.excepthook = sys.excepthook, become
     raise Becoming(file, args, env, modules, hook)
 
@@ -58,8 +64,8 @@ def become(_kind, becoming, _trace):
     file, args, env, modules, sys.excepthook = becoming.args
     for name in SYS_LAST:
         vars(sys).pop(name, None)
-    code = set_up(file, args, env, modules)
-    start = State()
+    code, is_asynchronous = set_up(file, args, env, modules)
+    start = State(is_asynchronous)
     ended_by = None
     try:
         exec(code, start.namespace())
@@ -70,7 +76,12 @@ def become(_kind, becoming, _trace):
     del code
     status, interrupted = end_of_main(start, ended_by)
     ended_by = None
-    os._exit(finish_program(start, status, interrupted))
+    try:
+        status = finish_program(start, status, interrupted)
+    except Exception:
+        # Whatever the program has broken for us, Python itself can still end it.
+        raise SystemExit(status) from None
+    end_process(status)
 
 
 become.__code__ = become.__code__.replace(co_filename='<frozen importlib._bootstrap>')
@@ -81,18 +92,21 @@ def touch():
     source = (
         b'import sys\nclass A:\n    def __init__(self, x):\n        self.x = [x, {"a": 1.5}, f"{x:>3}"]\n'
         b'def f(n):\n    return sum(i * i for i in range(n))\n'
-        b'try:\n    A(f(50)).y\nexcept AttributeError as error:\n    print(1, error, file=out)\n    hook(error)\n'
+        b'try:\n    A(f(50)).y\nexcept AttributeError as error:\n    print(1, error, file=out)\n'
+        b'    sys.__excepthook__(type(error), error, error.__traceback__)\n'
     )
     before = set(sys.modules)
     with open(os.devnull, 'w') as out:
         stderr, sys.stderr = sys.stderr, out
         try:
-            hook = lambda error: sys.__excepthook__(type(error), error, error.__traceback__)
-            exec(compile(source, __file__, 'exec', dont_inherit=True), {'out': out, 'hook': hook})
+            exec(compile(source, __file__, 'exec', dont_inherit=True), {'out': out})
         finally:
             sys.stderr = stderr
     for name in set(sys.modules) - before:
         del sys.modules[name]
+    packages = {path for module in sys.modules.values() for path in getattr(module, '__path__', ())}
+    for folder in set(sys.path_importer_cache) - COLD_FINDERS - packages:
+        del sys.path_importer_cache[folder]
     # What is there now is no garbage of the program: whoever collects at its end need not look at it.
     GC.collect()
     GC.freeze()
@@ -114,11 +128,13 @@ def reseed():
 class State:
     """What there was when the program started."""
 
-    def __init__(self):
+    def __init__(self, is_asynchronous):
         self.modules = sys.modules
         self.loaded = set(sys.modules) - {'__main__'}
-        self.builtins = dict(vars(builtins))
+        self.builtins = {name: value for name, value in vars(builtins).items() if name not in BUILTINS_OF_SITE}
         self.sys = set(vars(sys))
+        self.filters = list(_warnings.filters)
+        self.is_asynchronous = is_asynchronous
 
     @staticmethod
     def namespace():
@@ -129,7 +145,7 @@ class State:
 
 
 def set_up(file, args, env, modules):
-    code = read_code(file, args, env)
+    code, is_asynchronous = read_code(file, args, env)
     set_environment(env)
     sys.argv = [file, *args]
     if hasattr(sys, 'orig_argv'):
@@ -142,7 +158,7 @@ def set_up(file, args, env, modules):
     renew_standard_input()
     sys.modules['__main__'] = fresh_main(file)
     sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
-    return code
+    return code, is_asynchronous
 
 
 def cold_command(file, args):
@@ -154,16 +170,8 @@ def read_code(file, args, env):
     stderr = sys.stderr
     sys.stderr = warned = Recorder()
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            source = os.read(descriptor, 1 << 16)
-            while source and len(source) % (1 << 16) == 0:
-                more = os.read(descriptor, 1 << 16)
-                if not more:
-                    break
-                source += more
-        finally:
-            os.close(descriptor)
+        with open(file, 'rb', 0) as opened:
+            source = opened.read()
         code = compile(source, file, 'exec', dont_inherit=True) if is_plain(source) else None
     except BaseException:
         code = None
@@ -173,7 +181,7 @@ def read_code(file, args, env):
         start_cold(file, args, env)
     for text in warned.texts:
         stderr.write(text)
-    return code
+    return code, b'async ' in source
 
 
 class Recorder:
@@ -213,8 +221,6 @@ def set_environment(env):
         del os.environ[name]
     for name, value in env.items():
         os.environ[name] = value
-    posix.environ.clear()
-    posix.environ.update(os.environb)
     if env.get('TZ') != zone:
         time.tzset()
 
@@ -280,21 +286,16 @@ def forget_file(start):
 
 
 def status_of(error):
-    """How Python reads a SystemExit."""
+    """How Python reads a SystemExit. Where it has something to say, it is raised: then Python itself ends with it."""
     try:
         value = error.code
     except BaseException:
-        value = error
+        raise error
     if value is None:
         return 0
     if isinstance(value, int):
         return value & 0xFF if -(1 << 63) <= value < 1 << 63 else 255
-    try:
-        sys.stderr.write(str(value))
-    except BaseException:
-        pass
-    say_on_stderr('\n')
-    return 1
+    raise error
 
 
 def say_on_stderr(text):
@@ -333,20 +334,49 @@ def show_uncaught(error):
 
 
 def finish_program(start, status, interrupted):
+    sys.unraisablehook = WithoutUs(sys.unraisablehook)
     end_threads(start)
     run_exit_functions(start)
-    if _thread._count() > 0:
-        leave_it_to_python(status, interrupted)
-    flushed = flush_streams()
-    reset_signals()
-    tear_down(start)
-    if not flush_streams() or not flushed:
+    is_simple = is_left_simple(start)
+    if not is_simple and not interrupted:
+        raise SystemExit(status)
+    if not flush_streams():
         status = 120
+    reset_signals()
+    if is_simple:
+        tear_down(start)
     if interrupted:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-        os.kill(os.getpid(), _signal.SIGINT)
+        send_signal(os.getpid(), _signal.SIGINT)
         return 130
     return status
+
+
+def is_left_simple(start):
+    """Whether we can take apart what is left. Only Python can stop other threads, and warn from a place that is nowhere."""
+    if _thread._count() > 0:
+        return False
+    warnings = start.modules.get('warnings', _warnings)
+    if any(found[0] != 'ignore' and found not in start.filters for found in warnings.filters):
+        return False
+    return not start.is_asynchronous and 'asyncio' not in start.modules or not any(map(is_coroutine, GC.get_objects()))
+
+
+def is_coroutine(found):
+    return type(found).__name__ == 'coroutine'
+
+
+class WithoutUs:
+    """A hook for exceptions that nobody can catch, which says nothing of frames that are not in a cold run."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, args):
+        trace = args.exc_traceback
+        if trace is not None and trace.tb_frame.f_globals is globals():
+            args = UnraisableHookArgs((args.exc_type, args.exc_value, trace.tb_next, args.err_msg, args.object))
+        self.hook(args)
 
 
 def end_threads(start):
@@ -371,13 +401,6 @@ def run_exit_functions(start):
     except BaseException:
         # Before 3.10 the last exception comes back, after it was shown.
         pass
-
-
-def leave_it_to_python(status, interrupted):
-    if interrupted:
-        sys.excepthook = lambda *_error: None
-        raise KeyboardInterrupt
-    raise SystemExit(status)
 
 
 def flush_streams():
@@ -414,8 +437,10 @@ def reset_signals():
 def tear_down(start):
     """Lets go of all that the program has made, so that its finalizers run as when an interpreter ends."""
     flush_c = c_flush(start)
-    collect = GC.collect
-    collect()
+    if GC.isenabled():
+        GC.collect()
+    # From here on Python collects without telling anybody.
+    del GC.callbacks[:]
     vars(builtins)['_'] = None
     for name in SYS_DELETED:
         if hasattr(sys, name):
@@ -435,15 +460,22 @@ def tear_down(start):
         if name not in start.builtins:
             del names[name]
     names.update(start.builtins)
-    collect()
+    GC.collect()
     for alive in reversed(brought):
         module = alive()
         if module is not None:
             clear_module(vars(module))
         module = None
+    streams = sys.__stdout__, sys.__stderr__
+    sys.stdin = sys.stdout = sys.stderr = None
     for name in set(vars(sys)) - start.sys:
         vars(sys)[name] = None
-    collect()
+    GC.collect()
+    for stream in streams:
+        try:
+            stream.flush()
+        except BaseException:
+            pass
     if flush_c is not None:
         flush_c(None)
     del kept
@@ -467,7 +499,6 @@ def c_flush(start):
 
 
 def report_unraisable(error, thing):
-    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
     try:
         sys.unraisablehook(UnraisableHookArgs((type(error), error, error.__traceback__, None, thing)))
     except BaseException:
@@ -501,6 +532,7 @@ def unraisable_type():
     return type(seen.pop())
 
 
+COLD_FINDERS = set(sys.path_importer_cache)
 GC = borrowed('gc')
 run_exit_functions_of_interpreter = borrowed('atexit')._run_exitfuncs if HAS_EXIT_FUNCTIONS_OF_INTERPRETER else None
 UnraisableHookArgs = unraisable_type()

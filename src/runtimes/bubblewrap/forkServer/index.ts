@@ -13,6 +13,7 @@ import { inodesFor } from '../../host/stage.ts';
 import type { Capabilities, Guest, SandboxSpec } from '../../runtime.ts';
 import { groupSizes } from '../groupSizes.ts';
 import type { Tools } from '../tools.ts';
+import { assertHeldBy, notHeld } from './facts.ts';
 import { ForkedProgram } from './forkedProgram.ts';
 import { ForkedGuest } from './guest.ts';
 import type { ChildLimits } from './protocol.ts';
@@ -100,8 +101,14 @@ export class ForkServers {
     if (known !== undefined) this.#drop(known);
     const { tools, capabilities } = this.#parts;
     const server = startServer({ tools, capabilities, interpreters, network, preload });
-    server.catch(() => {});
     const kept: Kept = { server, startedAt: Date.now(), live: 0 };
+    server.then(
+      async ({ ended }) => {
+        await ended;
+        this.#drop(kept);
+      },
+      () => this.#drop(kept),
+    );
     this.#current.set(key, kept);
     this.#all.add(kept);
     return kept;
@@ -148,7 +155,7 @@ export class ForkServers {
       await program.prepare();
       const pid = firstChild(keeper.pid);
       if (pid === undefined) throw notHeld('is gone');
-      assertHeld(pid, uid);
+      assertHeldBy(readProc(`${pid}/status`) ?? '', uid);
       const folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
       return new ForkedGuest({ spec, capabilities, interpreters, groups, program, folder, uid, released });
     } catch (error) {
@@ -188,25 +195,4 @@ function childLimits({ policy }: SandboxSpec, capabilities: Capabilities): Child
       : {}),
     ...(capabilities.limits.processes === 'rlimit' ? { processes: processes.value } : {}),
   };
-}
-
-/** What the kernel must say of a program before it is given anything to do. */
-const FACTS = [
-  /^NoNewPrivs:\t1$/m,
-  /^Seccomp:\t2$/m,
-  ...['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'].map((set) => new RegExp(`^Cap${set}:\t0+$`, 'm')),
-];
-
-/** Throws `SANDBOX_FAILED` for a program that is held by less than it should be. */
-function assertHeld(pid: number, uid: number): void {
-  const status = readProc(`${pid}/status`) ?? '';
-  const facts = [...FACTS, new RegExp(`^Uid:\t${uid}\t${uid}\t${uid}\t${uid}$`, 'm')];
-  const missing = facts.find((fact) => !fact.test(status));
-  if (missing !== undefined) throw notHeld(`does not have ${missing.source}`);
-}
-
-function notHeld(what: string): SandboxError {
-  return new SandboxError('SANDBOX_FAILED', `A forked program ${what}.`, {
-    hint: 'Programs start cold, or in interpreters that wait one by one. Run: glovebox doctor',
-  });
 }

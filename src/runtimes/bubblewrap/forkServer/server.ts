@@ -45,6 +45,8 @@ export class ForkServer {
   readonly #answers: AsyncIterator<string, undefined>;
   #known: ReadonlySet<number> = new Set();
   readonly #firstUid: number | undefined;
+  /** Settles when it has ended, for whatever reason. */
+  readonly ended: Promise<void>;
   #pid = 0;
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
@@ -54,6 +56,10 @@ export class ForkServer {
     this.#process = process;
     this.#firstUid = firstUid;
     this.#answers = linesOf(process.program.stdout);
+    this.ended = process.program.exit.then(
+      () => this.#end(),
+      () => this.#end(),
+    );
     // EPIPE: it has ended, which the next answer that does not come tells.
     process.program.stdin?.on('error', () => {});
   }
@@ -116,7 +122,11 @@ export class ForkServer {
   async close(): Promise<void> {
     this.#failed ??= broken('it was closed');
     await this.#process.program.kill('SIGKILL');
-    await this.#process.program.exit.catch(() => {});
+    await this.ended;
+  }
+
+  #end(): void {
+    this.#failed ??= broken('it has ended');
     this.#process.release();
   }
 
