@@ -26,6 +26,14 @@ export type { RegistryName } from './languages/installers/installer.ts';
 export { LANGUAGE_NAMES, type LanguageName } from './languages/language.ts';
 export { runCode, runPythonCode } from './operations/agentTools.ts';
 export type { BackgroundJob, BackgroundProcess } from './operations/backgroundProcess.ts';
+export type {
+  BatchEnd,
+  BatchEntry,
+  BatchOptions,
+  BatchProgram,
+  BatchSummary,
+} from './operations/batch/batch.ts';
+export { type ExecuteManyOptions, executeMany } from './operations/batch/executeMany.ts';
 export type { CellOptions, ContextOptions, SandboxContext } from './operations/contexts.ts';
 export type { DryRun, DryRunOptions } from './operations/dryRun/dryRun.ts';
 export type { Effects, FileEffect, FileState, HostEffect } from './operations/dryRun/effects.ts';

@@ -59,6 +59,10 @@ Examples:
       process.exitCode = await run(file, args, options);
     });
 
+  const runMany = program.command('run-many').description('run many programs, each in a sandbox of its own');
+  if (argv[2] === 'run-many' || argv[2] === 'help')
+    (await import('./runMany/command.ts')).addRunManyCommand(runMany);
+
   const sandbox = program
     .command('sandbox')
     .description('sandboxes that live on from one command to the next');

@@ -115,6 +115,18 @@ const warm = z
 const schemas = {
   warm,
   execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
+  many: z
+    .strictObject({
+      // More processes at a time than any machine has.
+      concurrency: positive.int().max(10_000),
+      sandbox: z.custom<object>(
+        (value) => typeof (value as { execute?: unknown } | null)?.execute === 'function',
+        'must have execute',
+      ),
+      onResult: z.custom<() => void>((value) => typeof value === 'function', 'must be a function'),
+      signal: runOptions.signal,
+    })
+    .partial(),
   create: z
     .strictObject({
       ...policyOptions,
