@@ -21,13 +21,16 @@
     void process.stdout;
     void process.stderr;
     new (require('vm').Script)('1 + 1').runInThisContext();
-    for (const name of [__NAMES__]) require(name);
+    for (const name of __MODULES__) if (require('module').isBuiltin(name)) require(name);
     clearTimeout(setTimeout(() => {}, 0));
     clearImmediate(setImmediate(() => {}));
     void new URL('file:///').href;
-    fs.existsSync('/');
-    // A module of its own, through the loader that loads the entry: all of that is done in microtasks.
+    fs.realpathSync('/proc');
+    // Starts the threads that files are read with.
+    fs.promises.access('/').catch(() => {});
+    // A module, and a file that is not there, through the loader that loads the entry: all of that is microtasks.
     import('data:text/javascript,import "node:fs"; export default 1').catch(() => {});
+    import('file:///none.mjs').catch(() => {});
     for (let round = 0; round < 50; round++) process._tickCallback?.();
   };
 

@@ -8,13 +8,7 @@ import { type Input, prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
 import { assertFits, type Launcher } from '../host/launch.ts';
 import type { Orders } from '../host/launcher.ts';
-import {
-  descendantsOf,
-  firstChild,
-  type Identity,
-  sendIfRunning,
-  untilGone,
-} from '../host/namespaceInit.ts';
+import { descendantsOf, firstChild, type Identity, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
 import { leftIn } from '../host/pipes.ts';
 import { readStat, sendSignal } from '../host/procfs.ts';
 import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
