@@ -1,4 +1,4 @@
-# A bash that waits for its program: it says that it is ready with one byte on descriptor 1, and becomes a bash that runs
+# A bash that waits for its program: it says that it is ready with one line on descriptor 1, and becomes a bash that runs
 # the program's file when the orders are there.
 #
 # Orders come on standard input, each ended by a NUL: whether what follows is the program's input (1 or 0), how many
@@ -12,7 +12,7 @@ take() {
     taken+=("$word")
   done
 }
-printf '\006'
+printf '\006\n'
 IFS= read -r -d '' stdin || exit 0
 take; unset -v "${taken[@]}"
 take; for word in "${taken[@]}"; do export "$word"; done

@@ -1,5 +1,5 @@
 // Preloaded by a Node.js that waits for its program: it touches what most programs need, says that it is ready with one
-// byte on descriptor 1, and blocks until the orders are there. Then Node goes on and loads the program as its own entry.
+// line on descriptor 1, and blocks until the orders are there. Then Node goes on and loads the program as its own entry.
 //
 // Orders come on standard input: four bytes with their length, the highest first, then JSON. What follows is the program's.
 'use strict';
@@ -7,21 +7,20 @@
   delete require.cache[__filename];
   // A worker of the program inherits the option that loads this file, and not the variable.
   if (process.env.GLOVEBOX_WAITING === undefined) return;
-  const fs = require('fs');
+  const fs = require('node:fs');
 
   // What is used for the first time is compiled then: a program shall find it compiled. None of this is seen by it.
   const touch = () => {
-    const { Console } = require('console');
-    const { Writable } = require('stream');
+    const { Console } = require('node:console');
+    const { Writable } = require('node:stream');
     const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
     const printer = new Console({ stdout: nowhere, stderr: nowhere });
     printer.log('%s', 1, { list: [1, 'two', null], map: new Map([[1, new Date(0)]]) }, new Error('x').stack);
     printer.error([new Set([1]), Buffer.from('x'), () => {}, Symbol('x')]);
-    require('util').inspect({ deep: { deep: { deep: {} } } });
-    void process.stdout;
+    require('node:util').inspect({ deep: { deep: { deep: {} } } });
     void process.stderr;
-    new (require('vm').Script)('1 + 1').runInThisContext();
-    for (const name of __MODULES__) if (require('module').isBuiltin(name)) require(name);
+    new (require('node:vm').Script)('1 + 1').runInThisContext();
+    for (const name of __MODULES__) if (require('node:module').isBuiltin(name)) require(name);
     clearTimeout(setTimeout(() => {}, 0));
     clearImmediate(setImmediate(() => {}));
     void new URL('file:///').href;
@@ -61,6 +60,7 @@
   } catch {
     // Another Node.js may not have all of this: then it is only slower.
   }
-  fs.writeSync(1, '\x06');
+  // Through what a program prints with: it is written when the call returns, as to every pipe.
+  console.log('\x06');
   become(JSON.parse(receive(receive(4).readUInt32BE()).toString()));
 })();

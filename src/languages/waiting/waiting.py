@@ -1,7 +1,7 @@
 
 
 # Behind becomeMain.py in one file, it is a Python that waits for its program: started by the name of the program's file, it
-# says that it is ready with one byte on descriptor 1, and becomes the program that is in the file when the orders are there.
+# says that it is ready with one line on descriptor 1, and becomes the program that is in the file when the orders are there.
 #
 # Orders come on standard input: four bytes with their length, the highest first, then JSON. What follows is the program's.
 def receive(length):
@@ -40,7 +40,7 @@ def wait_for_orders(preload):
 
     touch()
     json.loads(json.dumps({'text': ['x', 1, True, None]}))
-    os.write(1, b'\6')
+    os.write(1, b'\6\n')
     orders = json.loads(receive(int.from_bytes(receive(4), 'big')))
     if not orders['stdin']:
         nothing = os.open(os.devnull, os.O_RDONLY)

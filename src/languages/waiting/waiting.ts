@@ -3,8 +3,8 @@ import type { Language } from '../language.ts';
 import { BECOME_MAIN } from './becomeMain.ts';
 import { WAITING_NODE, WAITING_PYTHON, WAITING_SHELL } from './scripts.ts';
 
-/** The one byte that it writes on its standard output when it waits, before any program is there. */
-export const READY = 6;
+/** The one line that it writes on its standard output when it waits, before any program is there. */
+export const READY = '\x06\n';
 
 /** Where things are, as the interpreter sees them. */
 export interface WaitingPlace {

@@ -164,13 +164,13 @@ function preloadPlace(hidden: readonly string[]): string | undefined {
   return hidden[0];
 }
 
-/** Takes the byte that it says so with off its output: nothing but a script of ours runs until then. */
+/** Takes the line that it says so with off its output: nothing but a script of ours runs until then. */
 async function untilReady(program: LaunchedProgram): Promise<void> {
   const { output } = program.launcher;
   const late = setTimeout(() => void program.kill('SIGKILL'), DEADLINE_MS);
   try {
     const said = await output.stdout.take();
-    if (said?.length === 1 && said[0] === READY) return;
+    if (said !== undefined && Buffer.from(said).toString('latin1') === READY) return;
     const why = (await leftIn(output.stderr)) || 'it said nothing';
     throw cannot(`its interpreter did not come to wait: ${why}`);
   } finally {
