@@ -18,5 +18,4 @@ take; unset -v "${taken[@]}"
 take; for word in "${taken[@]}"; do export "$word"; done
 take
 [ "$stdin" = 1 ] || exec 0</dev/null
-export -n SHLVL OLDPWD
 exec -- "${taken[@]}"
