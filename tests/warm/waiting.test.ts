@@ -216,7 +216,8 @@ print(len(found))`;
       const ours = childrenOf(process.pid).filter(({ pid }) => !before.includes(pid));
       for (const { pid } of ours) process.kill(pid, 'SIGKILL');
       await eventually('it has ended', () => ours.every(({ pid }) => !isAlive(pid)));
-      await expect(startFile(guest, 'python', '')).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
+      const ended = startFile(guest, 'python', '').then(({ exit }) => exit);
+      await expect(ended).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
     });
 
     it.each(['leaves', 'stays'])('leaves nothing behind a process that %s while they wait', async (what) => {
