@@ -93,7 +93,11 @@ function encodeForShell(
   const assignments = (list: readonly (readonly [string, string])[]): string[] =>
     list.map(([name, value]) => `${name}=${value}`);
   const isolated = assignments(changed.filter(isOfBash));
-  const words = [...(isolated.length === 0 ? [] : ['/usr/bin/env', '-u', 'SHLVL', ...isolated]), ...command, ...argv];
+  const words = [
+    ...(isolated.length === 0 ? [] : ['/usr/bin/env', '-u', 'SHLVL', ...isolated]),
+    ...command,
+    ...argv,
+  ];
   const lists = [
     Object.keys(environment).filter((name) => !(name in env)),
     assignments(changed.filter((entry) => !isOfBash(entry))),
