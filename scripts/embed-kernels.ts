@@ -38,8 +38,20 @@ export const WAITING_SHELL = ${text('waiting.bash')};
 `;
 }
 
+const FORK_SERVER = new URL('../src/runtimes/bubblewrap/forkServer/', import.meta.url);
+
+/** The module that holds the fork server; it needs the text of `embeddedBecomeMain` before it. */
+export function embeddedForkServer(): string {
+  return `// Written by scripts/embed-kernels.ts from forkServer.py; not by hand.
+// biome-ignore-all format: the files are what people read
+// biome-ignore-all lint: the files are what is checked
+export const FORK_SERVER = ${JSON.stringify(readFileSync(new URL('forkServer.py', FORK_SERVER), 'utf8'))};
+`;
+}
+
 if (import.meta.url === `file://${process.argv[1]}`) {
   writeFileSync(new URL('sources.ts', FOLDER), embeddedKernels());
   writeFileSync(new URL('becomeMain.ts', WAITING), embeddedBecomeMain());
   writeFileSync(new URL('scripts.ts', WAITING), embeddedWaiting());
+  writeFileSync(new URL('sources.ts', FORK_SERVER), embeddedForkServer());
 }

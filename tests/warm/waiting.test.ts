@@ -6,8 +6,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LanguageName } from '../../src/languages/language.ts';
+import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import type { Exit, Guest } from '../../src/runtimes/runtime.ts';
 import { runCommand } from '../../src/sandbox/run.ts';
 import { eventually } from '../support/eventually.ts';
@@ -16,7 +18,7 @@ import { describeMissing, TARGETS } from '../support/targets.ts';
 import { childrenOf, NO_TRACES, processesWith, tracesOf } from '../support/traces.ts';
 import { type FileCommand, LANGUAGES, openWarm, startFile } from './support.ts';
 
-const HOLDER = join(import.meta.dirname, 'programs', 'holdsIdle.ts');
+const HOLDER = fileURLToPath(import.meta.resolve('./programs/holdsIdle.ts'));
 
 const SCRIPTS = { python: 'tellsAll.py', javascript: 'tellsAll.mjs', shell: 'tellsAll.sh' } as const;
 
@@ -38,7 +40,10 @@ async function run(guest: Guest, language: LanguageName, code: string, command?:
 
 describe.each(TARGETS.filter(({ runtime }) => runtime.name === 'bubblewrap'))(
   'an interpreter that waits: $name',
-  ({ runtime }) => {
+  () => {
+    const { SANDBOX_PYTHON: python } = process.env;
+    const runtime = bubblewrap({ forkServer: false, interpreters: python === undefined ? {} : { python } });
+
     async function open(language: LanguageName, warm = true): Promise<Guest> {
       const guest = await openWarm(runtime, language, warm);
       onTestFinished(() => guest.destroy());

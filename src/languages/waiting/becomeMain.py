@@ -8,10 +8,10 @@
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread
+import _warnings
 import _weakref
 import builtins
 import os
-import posix
 import sys
 import time
 
@@ -35,6 +35,8 @@ HAS_EXIT_FUNCTIONS_OF_INTERPRETER = sys.version_info >= (3, 10)
 SYS_LAST = ('last_exc', 'last_type', 'last_value', 'last_traceback')
 # How deep the interpreter stands when the program starts, more than in a cold run: become(), and before 3.12 exec() too.
 RECURSION_BELOW = 1 if sys.version_info >= (3, 12) else 2
+# What was put into builtins after Python took the copy to which it goes back.
+BUILTINS_OF_SITE = ('open', 'exit', 'quit', 'copyright', 'credits', 'license', 'help', '_')
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
 
 
@@ -58,8 +60,8 @@ def become(_kind, becoming, _trace):
     file, args, env, modules, sys.excepthook = becoming.args
     for name in SYS_LAST:
         vars(sys).pop(name, None)
-    code = set_up(file, args, env, modules)
-    start = State()
+    code, is_asynchronous = set_up(file, args, env, modules)
+    start = State(is_asynchronous)
     ended_by = None
     try:
         exec(code, start.namespace())
@@ -114,11 +116,13 @@ def reseed():
 class State:
     """What there was when the program started."""
 
-    def __init__(self):
+    def __init__(self, is_asynchronous):
         self.modules = sys.modules
         self.loaded = set(sys.modules) - {'__main__'}
-        self.builtins = dict(vars(builtins))
+        self.builtins = {name: value for name, value in vars(builtins).items() if name not in BUILTINS_OF_SITE}
         self.sys = set(vars(sys))
+        self.filters = list(_warnings.filters)
+        self.is_asynchronous = is_asynchronous
 
     @staticmethod
     def namespace():
@@ -129,7 +133,7 @@ class State:
 
 
 def set_up(file, args, env, modules):
-    code = read_code(file, args, env)
+    code, is_asynchronous = read_code(file, args, env)
     set_environment(env)
     sys.argv = [file, *args]
     if hasattr(sys, 'orig_argv'):
@@ -142,7 +146,7 @@ def set_up(file, args, env, modules):
     renew_standard_input()
     sys.modules['__main__'] = fresh_main(file)
     sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
-    return code
+    return code, is_asynchronous
 
 
 def cold_command(file, args):
@@ -173,7 +177,7 @@ def read_code(file, args, env):
         start_cold(file, args, env)
     for text in warned.texts:
         stderr.write(text)
-    return code
+    return code, b'async ' in source
 
 
 class Recorder:
@@ -278,21 +282,16 @@ def forget_file(start):
 
 
 def status_of(error):
-    """How Python reads a SystemExit."""
+    """How Python reads a SystemExit. Where it has something to say, it is raised: then Python itself ends with it."""
     try:
         value = error.code
     except BaseException:
-        value = error
+        raise error
     if value is None:
         return 0
     if isinstance(value, int):
         return value & 0xFF if -(1 << 63) <= value < 1 << 63 else 255
-    try:
-        sys.stderr.write(str(value))
-    except BaseException:
-        pass
-    say_on_stderr('\n')
-    return 1
+    raise error
 
 
 def say_on_stderr(text):
@@ -331,20 +330,49 @@ def show_uncaught(error):
 
 
 def finish_program(start, status, interrupted):
+    sys.unraisablehook = WithoutUs(sys.unraisablehook)
     end_threads(start)
     run_exit_functions(start)
-    if _thread._count() > 0:
-        leave_it_to_python(status, interrupted)
-    flushed = flush_streams()
-    reset_signals()
-    tear_down(start)
-    if not flush_streams() or not flushed:
+    is_simple = is_left_simple(start)
+    if not is_simple and not interrupted:
+        raise SystemExit(status)
+    if not flush_streams():
         status = 120
+    reset_signals()
+    if is_simple:
+        tear_down(start)
     if interrupted:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         os.kill(os.getpid(), _signal.SIGINT)
         return 130
     return status
+
+
+def is_left_simple(start):
+    """Whether we can take apart what is left. Only Python can stop other threads, and warn from a place that is nowhere."""
+    if _thread._count() > 0:
+        return False
+    warnings = start.modules.get('warnings', _warnings)
+    if any(found[0] != 'ignore' and found not in start.filters for found in warnings.filters):
+        return False
+    return not start.is_asynchronous and 'asyncio' not in start.modules or not any(map(is_coroutine, GC.get_objects()))
+
+
+def is_coroutine(found):
+    return type(found).__name__ == 'coroutine'
+
+
+class WithoutUs:
+    """A hook for exceptions that nobody can catch, which says nothing of frames that are not in a cold run."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, args):
+        trace = args.exc_traceback
+        if trace is not None and trace.tb_frame.f_globals is globals():
+            args = UnraisableHookArgs((args.exc_type, args.exc_value, trace.tb_next, args.err_msg, args.object))
+        self.hook(args)
 
 
 def end_threads(start):
@@ -369,13 +397,6 @@ def run_exit_functions(start):
     except BaseException:
         # Before 3.10 the last exception comes back, after it was shown.
         pass
-
-
-def leave_it_to_python(status, interrupted):
-    if interrupted:
-        sys.excepthook = lambda *_error: None
-        raise KeyboardInterrupt
-    raise SystemExit(status)
 
 
 def flush_streams():
@@ -439,9 +460,16 @@ def tear_down(start):
         if module is not None:
             clear_module(vars(module))
         module = None
+    streams = sys.__stdout__, sys.__stderr__
+    sys.stdin = sys.stdout = sys.stderr = None
     for name in set(vars(sys)) - start.sys:
         vars(sys)[name] = None
     collect()
+    for stream in streams:
+        try:
+            stream.flush()
+        except BaseException:
+            pass
     if flush_c is not None:
         flush_c(None)
     del kept
@@ -465,7 +493,6 @@ def c_flush(start):
 
 
 def report_unraisable(error, thing):
-    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
     try:
         sys.unraisablehook(UnraisableHookArgs((type(error), error, error.__traceback__, None, thing)))
     except BaseException:

@@ -16,6 +16,7 @@ export class PipeSource implements ByteSource {
   #chunk: Uint8Array | undefined;
   #ended = false;
   #onlyWhatIsThere = false;
+  #holdsUs = true;
   #error: Error | undefined;
   #wake: () => void = () => {};
 
@@ -53,7 +54,7 @@ export class PipeSource implements ByteSource {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    this.#socket.ref();
+    if (this.#holdsUs) this.#socket.ref();
     try {
       for (;;) {
         const chunk = await this.take();
@@ -90,6 +91,12 @@ export class PipeSource implements ByteSource {
     this.#onlyWhatIsThere = true;
     this.#socket.pause();
     this.#wake();
+  }
+
+  /** From here on whoever reads it is no reason for this process to go on either. */
+  unref(): void {
+    this.#holdsUs = false;
+    this.#socket.unref();
   }
 
   destroy(): void {

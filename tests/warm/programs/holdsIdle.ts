@@ -4,7 +4,7 @@ import { bubblewrap } from '../../../src/runtimes/bubblewrap/index.ts';
 import { LANGUAGES, openWarm, startFile } from '../support.ts';
 
 const [what] = process.argv.slice(2);
-const runtime = bubblewrap();
+const runtime = bubblewrap({ forkServer: false });
 const guests = await Promise.all(LANGUAGES.map((language) => openWarm(runtime, language)));
 if (what === 'runs') {
   const program = await startFile(guests[0] as (typeof guests)[0], 'python', 'print(input())', {
