@@ -86,6 +86,20 @@ describe.each(TARGETS.filter(({ runtime }) => runtime.name === 'bubblewrap'))(
         expect((await program.exit).code).toBe(0);
       });
 
+      it('may open its input again when all of it was written', async () => {
+        const code = {
+          python: 'print(open("/dev/stdin").read())',
+          javascript: 'console.log((await import("node:fs")).readFileSync("/dev/stdin", "utf8"))',
+          shell: 'cat /dev/stdin',
+        }[language];
+        const given = await run(await open(language), language, code, { stdin: Buffer.from('given') });
+        expect(given).toMatchObject({ code: 0, stdout: expect.stringMatching(/^given\n?$/) });
+        const program = await startFile(await open(language), language, code, { stdin: 'stream' });
+        program.stdin?.end('written');
+        const [stdout, { code: status }] = await Promise.all([text(program.stdout), program.exit]);
+        expect([stdout.trim(), status]).toEqual(['written', 0]);
+      });
+
       it('tells how it ended: by its own code, by a signal, from outside', async () => {
         const kill = { python: 'import os; os.kill(os.getpid(), 9)', javascript: '', shell: 'kill -9 $$' };
         const codes = {

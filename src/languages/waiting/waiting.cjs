@@ -50,9 +50,10 @@
     process.argv.push(...argv);
     process.execArgv.length = 0;
     Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
-    if (stdin) return;
+    if (stdin === true) return;
     fs.closeSync(0);
-    fs.openSync('/dev/null', 'r');
+    fs.openSync(stdin || '/dev/null', 'r');
+    if (stdin) fs.unlinkSync(stdin);
   };
 
   try {

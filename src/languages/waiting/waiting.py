@@ -36,16 +36,21 @@ def wait_for_orders(preload):
     if preload:
         import_quietly(preload)
     modules = set(sys.modules)
+    finders = set(sys.path_importer_cache)
     import json
 
     touch()
     json.loads(json.dumps({'text': ['x', 1, True, None]}))
+    for folder in set(sys.path_importer_cache) - finders:
+        del sys.path_importer_cache[folder]
     os.write(1, b'\6\n')
     orders = json.loads(receive(int.from_bytes(receive(4), 'big')))
-    if not orders['stdin']:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+    if orders['stdin'] is not True:
+        given = os.open(orders['stdin'] or os.devnull, os.O_RDONLY)
+        os.dup2(given, 0)
+        os.close(given)
+        if orders['stdin']:
+            os.unlink(orders['stdin'])
     become_main(sys.argv[0], orders['argv'], orders['env'], modules)
 
 

@@ -25,8 +25,11 @@ export interface Orders {
   readonly argv: readonly string[];
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Whether what follows the orders is the program's standard input; it has `/dev/null` otherwise. */
-  readonly stdin: boolean;
+  /**
+   * Whether what follows the orders is the program's standard input; it has `/dev/null` otherwise. Where the interpreter
+   * `opensInput` also the path of a file that is its input, and that has no name any more when the program begins.
+   */
+  readonly stdin: boolean | string;
 }
 
 export interface WaitingInterpreter {
@@ -36,6 +39,8 @@ export interface WaitingInterpreter {
   readonly code?: string;
   /** What must stand in the preload file then, where it looks; later it may be empty, and must not be gone. */
   readonly preload?: string;
+  /** Whether it can be told of a file to open for the program's input. */
+  readonly opensInput: boolean;
   /** The orders as it reads them, on its standard input. */
   encode(orders: Orders): Uint8Array;
 }
@@ -52,6 +57,7 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
         argv,
         env: environment,
         code: BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names),
+        opensInput: true,
         encode: encodeJson,
       };
     case 'javascript':
@@ -59,12 +65,14 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
         argv,
         env: { ...environment, NODE_OPTIONS: `--require=${preload}`, GLOVEBOX_WAITING: '1' },
         preload: WAITING_NODE.replace('__MODULES__', names),
+        opensInput: true,
         encode: encodeJson,
       };
     case 'shell':
       return {
         argv: [interpreter, '--norc', '--noprofile', '-c', WAITING_SHELL],
         env: environment,
+        opensInput: false,
         encode: (orders) => encodeForShell(orders, argv, environment),
       };
   }

@@ -14,7 +14,7 @@ import {
   prefixesOf,
 } from '../host/interpreters.ts';
 import { namespaceSettings } from '../host/namespaces.ts';
-import { prepareOutputPipes, takeInputPipe, takeOutputPipes } from '../host/pipes.ts';
+import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { ProgramGroups } from '../host/programGroups.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
@@ -28,7 +28,7 @@ import { groupSizes } from './groupSizes.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
-import { canWait, WaitingGuest } from './waitingGuest.ts';
+import { WaitingGuest, whoCanWait } from './waitingGuest.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -268,10 +268,8 @@ async function createGuest(parts: {
   const { diskMb } = spec.policy.limits;
   const user = chooseSandboxUser();
   cgroups?.hurry();
-  const owner = ownerOtherThanUs(user);
-  const output = await takeOutputPipes(owner);
-  const { warm } = spec;
-  const input = canWait(spec, interpreters) ? await takeInputPipe(owner) : undefined;
+  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const warm = whoCanWait(spec, interpreters);
   const staging = createBubblewrapStage({
     tools,
     user,
@@ -279,7 +277,7 @@ async function createGuest(parts: {
     prefixes: prefixesOf(interpreters),
     output,
     ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
-    ...(input === undefined ? {} : { stdin: input.child }),
+    pipesInput: warm !== undefined,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
@@ -289,7 +287,6 @@ async function createGuest(parts: {
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
-    input?.closeChildEnd();
     const made = {
       tools,
       spec,
@@ -300,12 +297,9 @@ async function createGuest(parts: {
       seccomp,
       interpreters,
     };
-    return warm === undefined || input === undefined
-      ? BubblewrapGuest.create(made)
-      : await WaitingGuest.open(made, warm, input);
+    return warm === undefined ? BubblewrapGuest.create(made) : await WaitingGuest.open(made, warm);
   } catch (error) {
     const stage = await staging.catch(() => undefined);
-    input?.destroy();
     await stage?.first.launcher.abandon();
     output.destroy();
     stage?.close();

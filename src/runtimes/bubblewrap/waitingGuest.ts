@@ -1,12 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, truncateSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
 import { READY, type WaitingInterpreter, waitingInterpreter } from '../../languages/waiting/waiting.ts';
+import { WRITABLE } from '../host/furniture.ts';
+import { notStarted } from '../host/hostGuest.ts';
 import { readHostView } from '../host/hostView.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
 import { assertFits } from '../host/launch.ts';
 import { refuseNul } from '../host/launcher.ts';
-import { type InputPipe, leftIn } from '../host/pipes.ts';
+import { leftIn, openInputPipe } from '../host/pipes.ts';
+import { ownerOtherThanUs } from '../host/sandboxUser.ts';
+import { writeVisible } from '../host/visible.ts';
 import type { Command, Exit, GuestProcess, SandboxSpec, WarmWish } from '../runtime.ts';
 import { NOTHING } from './arguments.ts';
 import { BubblewrapGuest } from './guest.ts';
@@ -20,15 +26,19 @@ interface Prepared {
   readonly program: LaunchedProgram;
   /** The beginning of the one command that may come: all but the program's arguments. */
   readonly command: readonly string[];
-  readonly encode: WaitingInterpreter['encode'];
+  readonly interpreter: WaitingInterpreter;
 }
 
-/** Whether an interpreter can wait here for what is wished. */
-export function canWait({ warm, singleUse, relay }: SandboxSpec, interpreters: FoundInterpreters): boolean {
-  if (warm === undefined || !singleUse || relay !== undefined) return false;
+/** What is wished, where an interpreter can wait for it here. */
+export function whoCanWait(
+  { warm, singleUse, relay }: SandboxSpec,
+  interpreters: FoundInterpreters,
+): WarmWish | undefined {
+  if (warm === undefined || !singleUse || relay !== undefined) return undefined;
   const found = interpreters.get(warm.language);
-  if (found === undefined || found instanceof SandboxError) return false;
-  return warm.language !== 'javascript' || preloadPlace(readHostView().hiddenProc) !== undefined;
+  if (found === undefined || found instanceof SandboxError) return undefined;
+  const hasPlace = warm.language !== 'javascript' || preloadPlace(readHostView().hiddenProc) !== undefined;
+  return hasPlace ? warm : undefined;
 }
 
 /**
@@ -39,22 +49,23 @@ export function canWait({ warm, singleUse, relay }: SandboxSpec, interpreters: F
 export class WaitingGuest extends BubblewrapGuest {
   readonly warmedBy = 'waiting_interpreter';
   readonly #parts: BubblewrapParts;
-  readonly #input: InputPipe;
+  readonly #input: Socket;
   #launched: LaunchedProgram | undefined;
   #prepared: Prepared | undefined;
 
-  private constructor(parts: BubblewrapParts, input: InputPipe) {
+  private constructor(parts: BubblewrapParts) {
     super(parts);
     this.#parts = parts;
-    this.#input = input;
+    const { first, user } = parts.stage;
+    this.#input = openInputPipe(first.launcher.child.pid as number, ownerOtherThanUs(user));
   }
 
   /**
-   * Resolves when the interpreter waits. `input` is the standard input of the stage's first process. Throws
+   * Resolves when the interpreter waits, in a stage whose first process has a pipe for its standard input. Throws
    * `SANDBOX_FAILED` when it does not come to wait; nothing is left then.
    */
-  static async open(parts: BubblewrapParts, wish: WarmWish, input: InputPipe): Promise<WaitingGuest> {
-    const guest = new WaitingGuest(parts, input);
+  static async open(parts: BubblewrapParts, wish: WarmWish): Promise<WaitingGuest> {
+    const guest = new WaitingGuest(parts);
     try {
       guest.#prepared = await guest.#prepare(wish);
       return guest;
@@ -68,13 +79,14 @@ export class WaitingGuest extends BubblewrapGuest {
     const language = findLanguage(name);
     const { path } = await this.interpreter(name);
     const file = `${this.workspace}/${language.fileName}`;
-    const { argv, env, code, preload, encode } = waitingInterpreter(language, {
+    const interpreter = waitingInterpreter(language, {
       interpreter: path,
       file,
       preload: preloadPlace(this.#parts.host.hiddenProc) ?? '',
       environment: this.environment,
       modules,
     });
+    const { argv, env, code, preload } = interpreter;
     if (code !== undefined) await this.writeFile(file, Buffer.from(code));
     if (preload !== undefined) this.#fillNothing(preload);
     const program = await launchProgram(this.#parts, await this.prepareStart({ argv, env }));
@@ -84,17 +96,20 @@ export class WaitingGuest extends BubblewrapGuest {
     if (code !== undefined) await this.removeFile(file);
     program.countAnew();
     program.launcher.holdUs(false);
-    return { program, command: language.command(path, file, []), encode };
+    return { program, command: language.command(path, file, []), interpreter };
   }
 
   protected override async start(command: Command): Promise<GuestProcess> {
-    const { program, args, encode } = this.#take(command);
+    const { program, args, interpreter } = this.#take(command);
     const { output } = program.launcher;
-    const { writable } = this.#input;
+    const input = this.#input;
     program.launcher.holdUs(true);
-    writable.write(encode({ argv: args, env: command.env, stdin: command.stdin !== undefined }));
-    if (command.stdin === undefined) writable.end();
-    else if (command.stdin !== 'stream') writable.end(command.stdin);
+    const stdin = interpreter.opensInput ? this.#putInput(command.stdin) : command.stdin !== undefined;
+    // The folder is what bubblewrap says it is to whoever it starts there.
+    const env = { ...command.env, PWD: this.workspace };
+    input.write(interpreter.encode({ argv: args, env, stdin }));
+    if (stdin === true && command.stdin instanceof Uint8Array) input.write(command.stdin);
+    if (command.stdin !== 'stream') input.end();
     const end = async (): Promise<Exit> => {
       try {
         return await program.exit();
@@ -102,16 +117,28 @@ export class WaitingGuest extends BubblewrapGuest {
         // Others of its tree may hold them open until they have ended, too.
         output.stdout.finish();
         output.stderr.finish();
-        writable.destroy();
+        input.destroy();
       }
     };
     return {
-      ...(command.stdin === 'stream' ? { stdin: writable } : {}),
+      ...(command.stdin === 'stream' ? { stdin: input } : {}),
       stdout: output.stdout,
       stderr: output.stderr,
       exit: end(),
       kill: (signal) => program.kill(signal),
     };
+  }
+
+  /** Given input is a file, as for a program that starts cold; whoever opens it removes its name. */
+  #putInput(stdin: Command['stdin']): string | boolean {
+    if (!(stdin instanceof Uint8Array)) return stdin !== undefined;
+    const name = `stdin-${randomUUID()}`;
+    try {
+      writeVisible(this.#parts.stage.folder.entry(`tmp/${name}`), stdin);
+    } catch (error) {
+      throw notStarted(error);
+    }
+    return `${WRITABLE.tmp}/${name}`;
   }
 
   /** The program for this command, whose arguments are told. Throws for any other than the one that was prepared. */

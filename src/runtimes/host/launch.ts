@@ -13,8 +13,7 @@ export interface LauncherSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** A descriptor where the program's own standard input is made already; it stays the caller's. */
-  readonly stdin: Command['stdin'] | number;
+  readonly stdin: Command['stdin'];
   /** What will be the program's standard output and error; given up with the launcher. */
   readonly output: OutputPipes;
   /** Passed on after the ones of the launcher itself. */
@@ -55,7 +54,7 @@ export class Launcher {
         // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
         detached: true,
         stdio: [
-          stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
+          stdin === 'stream' ? 'pipe' : 'ignore',
           ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
         ],
       });

@@ -1,6 +1,6 @@
-import { readSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
-import { takeInputPipe, takeOutputPipes } from './pipes.ts';
+import { takeOutputPipes } from './pipes.ts';
 
 async function openPipe() {
   const pipes = await takeOutputPipes();
@@ -46,15 +46,4 @@ it('has nothing more for whoever takes when it was given up', async () => {
   const taken = source.take();
   source.destroy();
   expect(await taken).toBeUndefined();
-});
-
-it('makes an input that is a pipe, which waits for whoever reads it', async () => {
-  const input = await takeInputPipe();
-  onTestFinished(() => input.destroy());
-  input.writable.write('given');
-  const read = Buffer.alloc(10);
-  expect(readSync(input.child, read)).toBe(5);
-  input.writable.end();
-  await new Promise((resolve) => input.writable.once('close', resolve));
-  expect(readSync(input.child, read)).toBe(0);
 });

@@ -49,17 +49,6 @@ export interface OutputPipes {
   destroy(): void;
 }
 
-/** Standard input of one program, which is a true pipe from the beginning. */
-export interface InputPipe {
-  /** Does not keep this process alive. */
-  readonly writable: Socket;
-  /** A descriptor for the child's `stdio`. */
-  readonly child: number;
-  /** To be called once the child has it: whoever writes then hears when nobody reads any more. */
-  closeChildEnd(): void;
-  destroy(): void;
-}
-
 export interface Pipe {
   readonly read: number;
   readonly write: number;
@@ -111,34 +100,19 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
   };
 }
 
-export async function takeInputPipe(owner?: StreamOwner): Promise<InputPipe> {
-  const pipe = await takePipe(owner);
-  // Opened anew: reading our own end never waits, and a program must.
-  const child = openAnew(pipe);
-  closeSync(pipe.read);
-  const writable = new Socket({ fd: pipe.write, readable: false, writable: true });
+/**
+ * The writing end of the pipe that a launcher has put in place of its standard input. It is one without a name: whoever
+ * opens `/dev/stdin` again when all was written gets the rest, and the end of it, and would wait at a FIFO. Does not
+ * keep this process alive.
+ */
+export function openInputPipe(pid: number, owner?: StreamOwner): Socket {
+  const descriptor = openSync(`/proc/${pid}/fd/0`, constants.O_WRONLY | constants.O_NONBLOCK);
+  if (owner) fchownSync(descriptor, owner.uid, owner.gid);
+  const writable = new Socket({ fd: descriptor, readable: false, writable: true });
   writable.unref();
   // EPIPE: nobody reads any more, which is the program's business.
   writable.on('error', () => {});
-  const closeChildEnd = once(() => closeSync(child));
-  return {
-    writable,
-    child,
-    closeChildEnd,
-    destroy() {
-      closeChildEnd();
-      writable.destroy();
-    },
-  };
-}
-
-function openAnew(pipe: Pipe): number {
-  try {
-    return openSync(`/proc/self/fd/${pipe.read}`, constants.O_RDONLY);
-  } catch (error) {
-    closePipe(pipe);
-    throw error;
-  }
+  return writable;
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {
