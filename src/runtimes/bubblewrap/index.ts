@@ -28,6 +28,7 @@ import { groupSizes } from './groupSizes.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
+import { WaitingGuest, whoCanWait } from './waitingGuest.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -38,6 +39,8 @@ export interface BubblewrapOptions {
    * stand for a new one. For short-lived commands, which would spend more on the trial than on the run.
    */
   readonly trustEarlierTrial?: boolean;
+  /** False: a Python that waits is always one of its own, as it is where no fork server works. */
+  readonly forkServer?: boolean;
 }
 
 /** Linux namespaces on the host's kernel, made by bubblewrap, with a seccomp filter of ours. */
@@ -57,6 +60,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     interpreters: FoundInterpreters,
   ): Promise<Guest | undefined> => {
     if (spec.warm?.language !== 'python' || spec.relay !== undefined) return undefined;
+    if (options.forkServer === false) return undefined;
     servers ??= new ForkServers(parts);
     return servers.create(spec, interpreters);
   };
@@ -265,6 +269,7 @@ async function createGuest(parts: {
   const user = chooseSandboxUser();
   cgroups?.hurry();
   const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const warm = whoCanWait(spec, interpreters);
   const staging = createBubblewrapStage({
     tools,
     user,
@@ -272,6 +277,7 @@ async function createGuest(parts: {
     prefixes: prefixesOf(interpreters),
     output,
     ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
+    pipesInput: warm !== undefined,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
@@ -281,7 +287,7 @@ async function createGuest(parts: {
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
-    return BubblewrapGuest.create({
+    const made = {
       tools,
       spec,
       host,
@@ -290,7 +296,8 @@ async function createGuest(parts: {
       capabilities,
       seccomp,
       interpreters,
-    });
+    };
+    return warm === undefined ? BubblewrapGuest.create(made) : await WaitingGuest.open(made, warm);
   } catch (error) {
     const stage = await staging.catch(() => undefined);
     await stage?.first.launcher.abandon();

@@ -22,11 +22,13 @@ export interface BubblewrapStageSpec {
   readonly output: OutputPipes;
   /** See `StageSpec`. */
   readonly stdin?: 'stream';
+  /** Whether the first program's standard input is a pipe from the beginning. */
+  readonly pipesInput?: boolean;
 }
 
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
 export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<BubblewrapStage> {
-  const { tools, user, diskMb, prefixes, output, stdin } = spec;
+  const { tools, user, diskMb, prefixes, output, stdin, pipesInput = false } = spec;
   const asRoot = process.getuid?.() === 0;
   const mount = mountPoint(prefixes);
   const toBind = asRoot ? prefixes.filter((prefix) => !isReachableByOthers(prefix)) : [];
@@ -40,7 +42,10 @@ export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<
     withUserNamespace: !asRoot,
     ...{ tools, user, diskMb, mount, output },
     ...(stdin === undefined ? {} : { stdin }),
-    steps: [...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
+    steps: [
+      ...[...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
+      ...(pipesInput ? [{ pipeInput: true as const }] : []),
+    ],
   });
   return { ...stage, bound };
 }

@@ -41,7 +41,7 @@ export class Launcher {
     output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
     this.#pipe(ORDERS_FD).on('error', () => {});
-    this.#hold('unref');
+    this.holdUs(false);
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
@@ -82,27 +82,29 @@ export class Launcher {
     assertFits(orders.program, orders.environment);
     const { text, variables } = writeOrders(orders);
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    this.#hold('ref');
+    this.holdUs(true);
     this.#pipe(ORDERS_FD).end(`\n${variables}`);
   }
 
   /** What it became is no reason for this process to go on; it ends with us, as before it had its orders. */
   letGo(): void {
-    this.#hold('unref');
+    this.holdUs(false);
     this.output.stdout.unref();
     this.output.stderr.unref();
   }
 
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
-    this.#hold('ref');
+    this.holdUs(true);
     this.#pipe(ORDERS_FD).destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
   }
 
-  #hold(how: 'ref' | 'unref'): void {
+  /** Whether it, or the program that it became, keeps this process alive. */
+  holdUs(holds: boolean): void {
+    const how = holds ? 'ref' : 'unref';
     this.child[how]();
     for (const descriptor of [STATUS_FD, ORDERS_FD]) this.#pipe(descriptor)[how]();
   }

@@ -14,11 +14,11 @@ import {
   rmSync,
   unlinkSync,
 } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
 import type { Folder } from './folder.ts';
 import { ownedName } from './owner.ts';
@@ -98,6 +98,21 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
       stderr.destroy();
     },
   };
+}
+
+/**
+ * The writing end of the pipe that a launcher has put in place of its standard input. It is one without a name: whoever
+ * opens `/dev/stdin` again when all was written gets the rest, and the end of it, and would wait at a FIFO. Does not
+ * keep this process alive.
+ */
+export function openInputPipe(pid: number, owner?: StreamOwner): Socket {
+  const descriptor = openSync(`/proc/${pid}/fd/0`, constants.O_WRONLY | constants.O_NONBLOCK);
+  if (owner) fchownSync(descriptor, owner.uid, owner.gid);
+  const writable = new Socket({ fd: descriptor, readable: false, writable: true });
+  writable.unref();
+  // EPIPE: nobody reads any more, which is the program's business.
+  writable.on('error', () => {});
+  return writable;
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {
@@ -223,7 +238,7 @@ export async function makeFifos(folder: string | Folder, paths: readonly string[
 }
 
 /** What was written to a stream so far, for a message about a program that did not start. */
-export async function leftIn(stream: ByteSource): Promise<string> {
+export async function leftIn(stream: AsyncIterable<Uint8Array>): Promise<string> {
   let text = '';
   const read = async (): Promise<void> => {
     for await (const chunk of stream) {
