@@ -8,6 +8,7 @@ const SPEC: BundleSpec = {
   init: '/mnt/control/init',
   empty: { file: '/mnt/control/nothing', folder: '/mnt/control/empty' },
   stage: '/mnt',
+  frames: false,
   report: 'report-1',
   limits: { processes: 64, diskMb: 16, cpuSec: 44 },
 };

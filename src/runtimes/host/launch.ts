@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import type { Command } from '../runtime.ts';
 import { notStarted } from './hostGuest.ts';
@@ -41,7 +41,7 @@ export class Launcher {
     output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
     this.#pipe(ORDERS_FD).on('error', () => {});
-    this.#hold('unref');
+    this.hold('unref');
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
@@ -82,21 +82,24 @@ export class Launcher {
     assertFits(orders.program, orders.environment);
     const { text, variables } = writeOrders(orders);
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    this.#hold('ref');
+    this.hold('ref');
     this.#pipe(ORDERS_FD).end(`\n${variables}`);
   }
 
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
-    this.#hold('ref');
+    this.hold('ref');
     this.#pipe(ORDERS_FD).destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
   }
 
-  #hold(how: 'ref' | 'unref'): void {
+  /** Whether it is a reason for this process to go on; so is whoever reads what it writes. */
+  hold(how: 'ref' | 'unref'): void {
     this.child[how]();
+    const { stdin } = this.child;
+    if (stdin instanceof Socket) stdin[how]();
     for (const descriptor of [STATUS_FD, ORDERS_FD]) this.#pipe(descriptor)[how]();
   }
 

@@ -50,7 +50,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
   const at = (name: string): string => join(folder, name);
   const command = (...program: string[]): [string, string[]] => [
     at('init'),
-    [...initArguments(at('report'), at('settings'), undefined), ...program],
+    [...initArguments({ report: at('report'), settings: at('settings') }), ...program],
   ];
 
   beforeAll(() => {
@@ -85,7 +85,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
 
   it('reports nothing when it cannot do what it should', () => {
     for (const settings of ['/nonexistent', '/dev/null']) {
-      const args = [...initArguments(at('report'), settings, undefined), '/bin/true'];
+      const args = [...initArguments({ report: at('report'), settings }), '/bin/true'];
       expect(spawnSync(at('init'), args).status).toBe(125);
     }
     expect(readFileSync(at('report'))).toHaveLength(0);
@@ -177,7 +177,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     });
 
     function start(relay: InitRelay | undefined, ...program: string[]) {
-      const args = initArguments(at('report'), at('settings'), relay);
+      const args = initArguments({ report: at('report'), settings: at('settings'), relay });
       const child = spawn(
         'unshare',
         ['--pid', '--fork', '--kill-child', '--mount-proc', at('init'), ...args, ...program],
