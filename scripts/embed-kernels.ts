@@ -26,7 +26,17 @@ export const BECOME_MAIN = ${JSON.stringify(readFileSync(new URL('becomeMain.py'
 `;
 }
 
+/** The module that holds how a Python in an engine's sandbox waits. */
+export function embeddedWaitForOrders(): string {
+  return `// Written by scripts/embed-kernels.ts from waitForOrders.py; not by hand.
+// biome-ignore-all format: the files are what people read
+// biome-ignore-all lint: the files are what is checked
+export const WAIT_FOR_ORDERS = ${JSON.stringify(readFileSync(new URL('waitForOrders.py', WAITING), 'utf8'))};
+`;
+}
+
 if (import.meta.url === `file://${process.argv[1]}`) {
   writeFileSync(new URL('sources.ts', FOLDER), embeddedKernels());
   writeFileSync(new URL('becomeMain.ts', WAITING), embeddedBecomeMain());
+  writeFileSync(new URL('waitForOrders.ts', WAITING), embeddedWaitForOrders());
 }

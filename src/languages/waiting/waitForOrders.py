@@ -3,10 +3,8 @@
 def wait_for_orders(preload):
     import sys
     cold_modules = set(sys.modules)
-    import io
     import json
     import os
-    import traceback
 
     def read(length):
         """Exactly so many bytes: what follows is the program's own."""
@@ -17,16 +15,6 @@ def wait_for_orders(preload):
                 os._exit(0)
             content += part
         return content
-
-    def touch():
-        """Does for nothing what most programs do, so that their first pages are there."""
-        output = io.TextIOWrapper(io.BytesIO(), encoding='utf-8', write_through=True)
-        code = compile('class A:\n  def a(self):\n    return 1\nprint(A().a(), file=output)\nraise ValueError(f"{1}")', '', 'exec')
-        try:
-            exec(code, {'output': output})
-        except ValueError:
-            traceback.format_exc()
-        json.loads(json.dumps({'a': [1, 2.5, None, 'b']}))
 
     def import_quietly():
         """Whatever a module prints or complains about while it is imported, the program will find by itself."""
@@ -46,13 +34,14 @@ def wait_for_orders(preload):
 
     file = sys.argv[0]
     os.unlink(file)
-    touch()
+    json.loads(json.dumps({'a': [1, 2.5, None, 'b']}))
     # The program finds only what an interpreter has when it starts, and what it was told to import meanwhile.
     for name in set(sys.modules) - cold_modules:
         del sys.modules[name]
     if preload:
         import_quietly()
-    os.write(1, b'\n')
+    touch()
+    os.write(1, b'\x06')
     orders = json.loads(read(int.from_bytes(read(4), 'big')))
     for path, length in orders.get('files', ()):
         folder = os.path.dirname(path)
@@ -67,5 +56,3 @@ def wait_for_orders(preload):
         os.dup2(nothing, 0)
         os.close(nothing)
     return become_main(file, orders['argv'], orders['env'])
-
-

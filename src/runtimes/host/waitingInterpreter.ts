@@ -2,11 +2,12 @@
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
 import type { LanguageName } from '../../languages/language.ts';
-import { PYTHON_BECOME_MAIN, PYTHON_WAIT_FOR_ORDERS } from '../../languages/waiting/sources.ts';
+import { BECOME_MAIN } from '../../languages/waiting/becomeMain.ts';
+import { WAIT_FOR_ORDERS } from '../../languages/waiting/waitForOrders.ts';
 import type { Command, SandboxSpec, WarmWish } from '../runtime.ts';
 
 /** What it says on standard output when it waits. */
-export const READY = '\n';
+export const READY = '\x06';
 
 /** How long it may take until it waits: imports of its own, on a kernel of its own, on a busy machine. */
 export const READY_DEADLINE_MS = 60_000;
@@ -22,7 +23,7 @@ export function wishedWaiting({ warm, relay }: SandboxSpec): WarmWish | undefine
  */
 export function waitingFile({ language, preload }: WarmWish): [path: string, content: Uint8Array] {
   const end = `import os\nos._exit(wait_for_orders(${JSON.stringify(preload)}))\n`;
-  const source = [PYTHON_BECOME_MAIN, PYTHON_WAIT_FOR_ORDERS, end].join('\n');
+  const source = [BECOME_MAIN, WAIT_FOR_ORDERS, end].join('\n');
   return [findLanguage(language).fileName, Buffer.from(source)];
 }
 
