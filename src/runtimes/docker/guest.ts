@@ -1,9 +1,30 @@
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
+import { initArguments } from '../host/init/init.ts';
 import { assertFits } from '../host/launch.ts';
-import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay, Root } from '../runtime.ts';
-import { writeOrders } from './bootstrap.ts';
+import {
+  programArguments,
+  suitsWaiting,
+  usedTwice,
+  waitingCommand,
+  waitingFile,
+  wishedWaiting,
+  writeWaitingOrders,
+} from '../host/waitingInterpreter.ts';
+import type {
+  Command,
+  Enforced,
+  Guest,
+  GuestProcess,
+  ProgramLimits,
+  Relay,
+  Root,
+  WarmedBy,
+  WarmWish,
+} from '../runtime.ts';
+import { type FirstOrders, writeOrders } from './bootstrap.ts';
+import { initFor } from './connect.ts';
 import { assertFitsProcesses, diskShares, limitsInShell, tightened, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
 import { readEnforced } from './enforced.ts';
@@ -32,6 +53,7 @@ export class DockerGuest extends HostGuest {
   readonly enforced: Enforced;
   override readonly sharesLoopback: boolean;
   readonly lost?: Promise<string>;
+  warmedBy?: WarmedBy;
   readonly #parts: DockerParts;
   readonly #files: Files;
   readonly #containers = new Set<ProgramContainer>();
@@ -67,14 +89,20 @@ export class DockerGuest extends HostGuest {
     if (spec.singleUse) {
       const pending = new PendingFiles(diskShares(spec.policy.limits.diskMb.value).workspace);
       const files: Files = { kind: 'pending', operations: pending };
-      const first = await startProgram(parts, undefined, 0, { relay: spec.relay });
-      return first.inspect().then(
-        (state) => new DockerGuest(parts, files, first, state),
-        async (error: unknown) => {
-          await first.remove();
-          throw containerFailed(error);
-        },
-      );
+      const warm = wishedWaiting(spec);
+      const init = warm && initFor(connection);
+      const first = await startProgram(parts, undefined, 0, {
+        relay: spec.relay,
+        ...(init === undefined ? {} : { init }),
+      });
+      try {
+        const guest = new DockerGuest(parts, files, first, await first.inspect());
+        if (warm !== undefined && init !== undefined) await guest.#warmUp(first, warm, init);
+        return guest;
+      } catch (error) {
+        await first.remove();
+        throw containerFailed(error);
+      }
     }
     const volumes = await makeVolumes(parts);
     try {
@@ -101,20 +129,17 @@ export class DockerGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     assertFits(command.argv, command.env);
     assertHolds(this.#parts, command.limits);
-    const orders = writeOrders({
-      files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
-      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
-      environment: command.env,
-      argv: command.argv,
-      limits: limitsInShell({
-        ...this.#parts.container,
-        policy: tightened(this.#parts.spec.policy, command.limits),
-      }),
-      pipes: this.#parts.connection.ownKernel,
-    });
+    const { warm } = this.#parts.spec;
+    const isWarm = this.warmedBy !== undefined && warm !== undefined && suitsWaiting(command);
+    const args = isWarm ? await this.#argumentsOf(command, warm) : [];
     const container = await this.#takeContainer(command);
     try {
-      const program = await container.give(orders, command.stdin);
+      const program = isWarm
+        ? container.become(writeWaitingOrders(command, args, this.#pending), command.stdin)
+        : await container.give(
+            this.#orders(command, this.#pending, { pipes: this.#parts.connection.ownKernel }),
+            command.stdin,
+          );
       const gone = program.exit.finally(() => this.#putAway(container));
       // Whoever spawned it looks at how it ended.
       gone.catch(() => {});
@@ -125,6 +150,39 @@ export class DockerGuest extends HostGuest {
       this.#containers.delete(container);
       throw error;
     }
+  }
+
+  async #warmUp(container: ProgramContainer, warm: WarmWish, program: Uint8Array): Promise<void> {
+    const { path } = await this.interpreter(warm.language);
+    const command: Command = { argv: waitingCommand(warm, path, this.workspace), env: this.environment };
+    const first = { program, arguments: initArguments({ frames: true }) };
+    await container.warmUp(this.#orders(command, new Map([waitingFile(warm)]), { pipes: false, first }));
+    this.warmedBy = 'waiting_interpreter';
+  }
+
+  async #argumentsOf({ argv }: Command, warm: WarmWish): Promise<readonly string[]> {
+    const { path } = await this.interpreter(warm.language);
+    return programArguments(argv, { ...warm, interpreter: path, workspace: this.workspace });
+  }
+
+  get #pending(): ReadonlyMap<string, Uint8Array> {
+    return this.#files.kind === 'pending' ? this.#files.operations.all : new Map();
+  }
+
+  #orders(
+    { argv, env, limits }: Command,
+    files: ReadonlyMap<string, Uint8Array>,
+    how: Pick<FirstOrders, 'pipes' | 'first'>,
+  ): Buffer {
+    const { container, image, spec } = this.#parts;
+    return writeOrders({
+      files,
+      unset: [...OF_THE_ENGINE, ...image.variables.filter((name) => name !== 'PATH')],
+      environment: env,
+      argv,
+      limits: limitsInShell({ ...container, policy: tightened(spec.policy, limits) }),
+      ...how,
+    });
   }
 
   /** It has ended, and nobody waits until its remains are taken away; `release` does. */
@@ -140,9 +198,7 @@ export class DockerGuest extends HostGuest {
     if (first !== undefined && limits === undefined && relay === undefined) return first;
     if (first !== undefined) await this.#putAway(first);
     else if (this.#files.kind === 'pending') {
-      throw new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use was used twice.', {
-        hint: 'This is a bug of Glovebox: please report it.',
-      });
+      throw usedTwice();
     }
     this.#count++;
     const files = this.#files;
