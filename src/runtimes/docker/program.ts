@@ -66,6 +66,7 @@ export class ProgramContainer {
   readonly #stopped: Promise<ContainerState['State']>;
   #relay: PlacedRelay | undefined;
   #waiting: Waiting | undefined;
+  #state: ContainerState['State'] | undefined;
   #removed: Promise<void> | undefined;
   /** Aborted when the container has stopped. */
   readonly #over = new AbortController();
@@ -104,8 +105,10 @@ export class ProgramContainer {
     }
   }
 
-  inspect(): Promise<ContainerState> {
-    return inspectContainer(this.#engine, this.#id);
+  async inspect(): Promise<ContainerState> {
+    const state = await inspectContainer(this.#engine, this.#id);
+    this.#state = state.State;
+    return state;
   }
 
   /** Puts a relay into its network, in front of its program. Throws `SANDBOX_FAILED` when it does not come up. */
@@ -243,12 +246,17 @@ export class ProgramContainer {
       () => undefined,
     );
     const said = Promise.all([stdout.ended, stderr.ended]);
-    const status = await Promise.race([said.then(([first, second]) => first ?? second ?? over), over]);
-    const code = status === undefined ? KILLED : codeOf(status);
-    // For want of memory, perhaps: then all of it is waited for.
-    if (mayHaveLackedMemory(code, this.#ownKernel)) return this.#exit(wasKilled);
-    const { State } = await this.inspect();
-    const memory = await noticedOutOfMemory(this.#engine, this.#id, State, Date.now());
+    const end = await Promise.race([said.then(([first, second]) => first ?? second ?? over), over]);
+    if (end === undefined) return this.#exit(wasKilled);
+    const code = codeOf(end.status);
+    const mayBeMemory = mayHaveLackedMemory(code, this.#ownKernel) && !wasKilled();
+    if (end.oomKills !== undefined && !this.#ownKernel) {
+      const outOfMemory = mayBeMemory && end.oomKills > 0;
+      return { code, outOfMemory, ...(end.oomKills > 0 ? { oomKills: end.oomKills } : {}) };
+    }
+    // Only the engine knows more; of the program itself when all of it has ended.
+    if (mayBeMemory || this.#state === undefined) return this.#exit(wasKilled);
+    const memory = await noticedOutOfMemory(this.#engine, this.#id, this.#state, Date.now());
     return { code, outOfMemory: false, ...(memory ? { oomKills: 1 } : {}) };
   }
 

@@ -70,13 +70,13 @@ export class WaitingProgram {
   async #exit(): Promise<Exit> {
     const over = this.#started.launcher.exited.then(() => undefined);
     const said = Promise.all([this.#stdout.ended, this.#stderr.ended]);
-    const status = await Promise.race([said.then(([first, second]) => first ?? second ?? over), over]);
-    if (status === undefined) {
+    const end = await Promise.race([said.then(([first, second]) => first ?? second ?? over), over]);
+    if (end === undefined) {
       const exit = this.#started.end(async () => {});
       this.#ended ??= exit;
       return exit;
     }
-    const exit = this.#started.describe(codeOf(status));
+    const exit = this.#started.describe(codeOf(end.status));
     this.#ended ??= this.#started.tearDown();
     this.#ended.catch(() => {});
     return exit;

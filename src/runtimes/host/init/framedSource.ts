@@ -2,19 +2,27 @@ import type { ByteSource } from '../../runtime.ts';
 
 const WORD_BYTES = 4;
 
+/** What the first process says of a program that has ended. */
+export interface FramedEnd {
+  /** As `wait4` gives it. */
+  readonly status: number;
+  /** How many processes the memory limit has ended; absent where nobody inside can tell. */
+  readonly oomKills?: number;
+}
+
 /**
  * One stream of a first process that writes in frames (see `init.c`): what the program wrote, up to the program's end.
  * The program has no way to write to the stream but in a frame, so that it cannot say that it has ended.
  */
 export class FramedSource implements ByteSource {
   /**
-   * Settles when no more will come: with the status that `wait4` gave for the program, or with nothing when the stream
-   * was given up, or was cut off before the program's end.
+   * Settles when no more will come: with how the program ended, or with nothing when the stream was given up, or was
+   * cut off before the program's end.
    */
-  readonly ended: Promise<number | undefined>;
+  readonly ended: Promise<FramedEnd | undefined>;
   readonly #stream: ByteSource;
   readonly #chunks: AsyncIterator<Uint8Array>;
-  #end: (status?: number) => void = () => {};
+  #end: (end?: FramedEnd) => void = () => {};
   #rest: Uint8Array = new Uint8Array();
 
   /** Takes the stream over. */
@@ -31,7 +39,7 @@ export class FramedSource implements ByteSource {
       for (;;) {
         const length = await this.#word();
         if (length === undefined) return;
-        if (length === 0) return this.#end(await this.#word());
+        if (length === 0) return this.#end(await this.#readEnd());
         for (let left = length; left > 0; ) {
           const part = await this.#part(left);
           if (part === undefined) return;
@@ -53,6 +61,13 @@ export class FramedSource implements ByteSource {
   destroy(): void {
     this.#end();
     this.#stream.destroy();
+  }
+
+  async #readEnd(): Promise<FramedEnd | undefined> {
+    const words = await this.#exactly(2 * WORD_BYTES);
+    if (words === undefined) return undefined;
+    const oomKills = words.readInt32LE(WORD_BYTES);
+    return { status: words.readInt32LE(0), ...(oomKills < 0 ? {} : { oomKills }) };
   }
 
   async #word(): Promise<number | undefined> {

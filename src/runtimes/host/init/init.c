@@ -25,8 +25,9 @@
  * that is not dumpable it shows the program none of its descriptors and none of its memory.
  *
  * Where FRAMES is not empty, what it copies is in frames, each with its length before it (four bytes). A length of
- * nothing is the end of the stream, and the status follows: whoever reads the output knows of the program's end at once, by
- * bytes that the program has no way to write.
+ * nothing is the end of the stream; the status follows, and how many processes the memory limit has ended, where that can
+ * be seen here (four bytes each). Whoever reads the output knows of the program's end at once, by bytes that the program
+ * has no way to write.
  */
 #include <linux/fcntl.h>
 #include <linux/filter.h>
@@ -47,6 +48,11 @@
 
 /* How much is copied at once: as much as a pipe holds. */
 #define CHUNK 65536
+
+/* Where a container finds what its limits did, with cgroups of version 2 and of version 1. */
+#define MEMORY_EVENTS "/sys/fs/cgroup/memory.events"
+#define MEMORY_EVENTS_BEFORE "/sys/fs/cgroup/memory/memory.oom_control"
+#define KILLED_FOR_MEMORY "oom_kill "
 
 /* The descriptor by which it was started, where that is no file with a name. */
 #define OWN_PROGRAM 3
@@ -150,9 +156,34 @@ static int copy(int from, int to, long most) {
   return write_all(to, (const char *)&frame, (long)sizeof frame.length + length);
 }
 
+/* Descriptors of the kernel's files, which a program cannot put another file in the place of. */
+static int open_memory_events(void) {
+  long events = call(__NR_openat, AT_FDCWD, MEMORY_EVENTS, O_RDONLY | O_CLOEXEC);
+  return (int)(events < 0 ? call(__NR_openat, AT_FDCWD, MEMORY_EVENTS_BEFORE, O_RDONLY | O_CLOEXEC) : events);
+}
+
+static int starts_with(const char *text, const char *word) {
+  while (*word)
+    if (*text++ != *word++) return 0;
+  return 1;
+}
+
+/* How many processes the memory limit has ended; -1 where nobody says so. */
+static int killed_for_memory(int events) {
+  long length = call(__NR_pread64, events, frame.chunk, CHUNK - 1, 0);
+  frame.chunk[length < 0 ? 0 : length] = 0;
+  for (const char *at = frame.chunk; *at; at++) {
+    if (!starts_with(at, KILLED_FOR_MEMORY)) continue;
+    int count = 0;
+    for (at += sizeof KILLED_FOR_MEMORY - 1; *at >= '0' && *at <= '9'; at++) count = 10 * count + (*at - '0');
+    return count;
+  }
+  return -1;
+}
+
 /* Says that the program has ended, behind all that it wrote. */
-static void end_frames(int status) {
-  int end[] = {0, status};
+static void end_frames(int status, int events) {
+  int end[] = {0, status, killed_for_memory(events)};
   for (int stream = 1; in_frames && stream <= 2; stream++) write_all(stream, (const char *)end, sizeof end);
 }
 
@@ -274,6 +305,7 @@ static void begin(long *stack) {
   if (has_rights) read_settings(argv[2]);
   else call(__NR_close, OWN_PROGRAM);
   in_frames = *argv[3];
+  int events = in_frames ? open_memory_events() : -1;
   mask_signals(ALL_SIGNALS);
   int signals = (int)have(call(__NR_signalfd4, -1, &all, sizeof all, SFD_CLOEXEC));
   long relay = *argv[4] ? start_relay(argv + 4) : 0;
@@ -299,7 +331,7 @@ static void begin(long *stack) {
   call(__NR_close, errors[1]);
 
   int status = wait_for(program, signals, output[0], errors[0]);
-  end_frames(status);
+  end_frames(status, events);
   call(__NR_write, report, &status, sizeof status);
   if (relay && is_first()) finish_relay(relay, signals);
   leave(status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff);
