@@ -1,11 +1,11 @@
 # Makes an interpreter that has waited the one that `python3 -u -B FILE ARGS` would have started just now.
 #
-# It holds for an interpreter that was started with these flags and the descriptors of the program. What a program can
-# still tell, and no way is known to hide: one frame or more of ours below `<module>` (the recursion limit is higher by as
-# many, so that recursion goes as deep as in a cold run), the figures of the garbage collector, /proc/self/environ and
-# cmdline, processor time spent while waiting, and tracing functions that are left in place stop with the program.
-# What is not plain (a file that is not UTF-8, one that does not compile) starts a cold interpreter in this process.
-# Only what every interpreter has loaded when it starts is imported for longer than a call. From Python 3.8 on.
+# The interpreter was started in just this way, with a text of ours as FILE, behind this one; the descriptors 0, 1 and 2 are
+# the program's. What a program can still tell, as no way is known to hide it: one frame of ours below `<module>` (the
+# recursion limit is higher, so that a recursion goes as deep as in a cold run), the figures of the garbage collector,
+# /proc/self/environ and cmdline, the processor time spent while waiting; and tracing functions that it leaves in place stop
+# with it. A file that is not plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
+# Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread
 import _weakref
@@ -30,16 +30,34 @@ SYS_DELETED = (
     'meta_path',
     '__interactivehook__',
 )
+# Before 3.10 they belong to the module, and the one that is loaded last has them.
+HAS_EXIT_FUNCTIONS_OF_INTERPRETER = sys.version_info >= (3, 10)
+SYS_LAST = ('last_exc', 'last_type', 'last_value', 'last_traceback')
+# How deep the interpreter stands when the program starts, more than in a cold run: become(), and before 3.12 exec() too.
+RECURSION_BELOW = 1 if sys.version_info >= (3, 12) else 2
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
 
 
 def become_main(file, args, env, modules=None):
-    """Runs a file as the program of this interpreter, to its end.
+    """Runs a file as the program of this interpreter, to its end, and ends the process as it would have ended.
 
-    Returns the exit status: call os._exit with it at once, whatever process it is (the program may have forked). It
-    raises SystemExit or KeyboardInterrupt where threads are left that only Python itself can stop: let them pass.
-    `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
+    It does not return: it raises what must pass through all its callers, so that no frame of theirs is left below the
+    program. `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
     """
+
+    hook, sys.excepthook = sys.excepthook, become
+    raise Becoming(file, args, env, modules, hook)
+
+
+class Becoming(BaseException):
+    """Unwinds the interpreter to where it started; what it calls then for uncaught exceptions is ours."""
+
+
+def become(_kind, becoming, _trace):
+    """The one frame below the program. Its file is named so that warnings and logging look past it."""
+    file, args, env, modules, sys.excepthook = becoming.args
+    for name in SYS_LAST:
+        vars(sys).pop(name, None)
     code = set_up(file, args, env, modules)
     start = State()
     ended_by = None
@@ -52,7 +70,10 @@ def become_main(file, args, env, modules=None):
     del code
     status, interrupted = end_of_main(start, ended_by)
     ended_by = None
-    return finish_program(start, status, interrupted)
+    os._exit(finish_program(start, status, interrupted))
+
+
+become.__code__ = become.__code__.replace(co_filename='<frozen importlib._bootstrap>')
 
 
 def touch():
@@ -110,27 +131,17 @@ class State:
 def set_up(file, args, env, modules):
     code = read_code(file, args, env)
     set_environment(env)
-    folder = os.path.dirname(os.path.realpath(file))
     sys.argv = [file, *args]
     if hasattr(sys, 'orig_argv'):
         sys.orig_argv = cold_command(file, args)
-    if sys.flags.isolated or getattr(sys.flags, 'safe_path', False):
-        pass
-    else:
-        sys.path[0] = folder
     if modules is not None:
         for name in set(sys.modules) - set(modules) - {'__main__'}:
             del sys.modules[name]
     # Files may have come in the same tick of the clock in which it was read.
-    sys.path_importer_cache.pop(folder, None)
+    sys.path_importer_cache.pop(sys.path[0], None)
     renew_standard_input()
     sys.modules['__main__'] = fresh_main(file)
-    frames = -1
-    frame = sys._getframe()
-    while frame is not None:
-        frame = frame.f_back
-        frames += 1
-    sys.setrecursionlimit(sys.getrecursionlimit() + frames)
+    sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
     return code
 
 
@@ -353,8 +364,10 @@ def end_threads(start):
 
 def run_exit_functions(start):
     try:
-        atexit = start.modules.get('atexit') or borrowed('atexit')
-        atexit._run_exitfuncs()
+        if HAS_EXIT_FUNCTIONS_OF_INTERPRETER:
+            run_exit_functions_of_interpreter()
+        elif 'atexit' in start.modules:
+            start.modules['atexit']._run_exitfuncs()
     except BaseException:
         # Before 3.10 the last exception comes back, after it was shown.
         pass
@@ -489,4 +502,5 @@ def unraisable_type():
 
 
 GC = borrowed('gc')
+run_exit_functions_of_interpreter = borrowed('atexit')._run_exitfuncs if HAS_EXIT_FUNCTIONS_OF_INTERPRETER else None
 UnraisableHookArgs = unraisable_type()
