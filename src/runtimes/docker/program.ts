@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
 import { KILLED, mayHaveLackedMemory } from '../host/figures.ts';
-import { FramedSource } from '../host/init/framedSource.ts';
+import { FramedSource, SECRET_BYTES } from '../host/init/framedSource.ts';
 import { READY, READY_DEADLINE_MS, usedTwice } from '../host/waitingInterpreter.ts';
 import { codeOf } from '../host/waitStatus.ts';
 import type { Exit, GuestProcess, Relay, RelayWish } from '../runtime.ts';
@@ -144,11 +145,13 @@ export class ProgramContainer {
 
   /** Hands over an interpreter, which waits when this resolves. Throws `SANDBOX_FAILED` when it does not. */
   async warmUp(orders: Uint8Array): Promise<void> {
+    const secret = randomBytes(SECRET_BYTES);
     this.#connection.write(orders);
+    this.#connection.write(secret);
     await this.#untilStarted();
     const waiting = {
-      stdout: new FramedSource(this.#output.stdout),
-      stderr: new FramedSource(this.#output.stderr),
+      stdout: new FramedSource(this.#output.stdout, secret),
+      stderr: new FramedSource(this.#output.stderr, secret),
     };
     const timer = setTimeout(() => this.#connection.destroy(), READY_DEADLINE_MS);
     const said = await waiting.stdout.first(READY.length).finally(() => clearTimeout(timer));

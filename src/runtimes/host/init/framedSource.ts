@@ -1,6 +1,9 @@
 import type { ByteSource } from '../../runtime.ts';
 
-const WORD_BYTES = 4;
+const NUMBER_BYTES = 4;
+
+/** The length of the word that no program knows. */
+export const SECRET_BYTES = 16;
 
 /** What the first process says of a program that has ended. */
 export interface FramedEnd {
@@ -12,7 +15,8 @@ export interface FramedEnd {
 
 /**
  * One stream of a first process that writes in frames (see `init.c`): what the program wrote, up to the program's end.
- * The program has no way to write to the stream but in a frame, so that it cannot say that it has ended.
+ * The program cannot say that it has ended: it has no way to write to the stream but in a frame, or does not know the
+ * secret. One that garbles its own stream cuts it off.
  */
 export class FramedSource implements ByteSource {
   /**
@@ -25,9 +29,12 @@ export class FramedSource implements ByteSource {
   #end: (end?: FramedEnd) => void = () => {};
   #rest: Uint8Array = new Uint8Array();
 
-  /** Takes the stream over. */
-  constructor(stream: ByteSource) {
+  readonly #secret: Uint8Array;
+
+  /** Takes the stream over. The secret is what the first process was told on standard input, where it asks for one. */
+  constructor(stream: ByteSource, secret: Uint8Array = Buffer.alloc(SECRET_BYTES)) {
     this.#stream = stream;
+    this.#secret = secret;
     this.#chunks = stream[Symbol.asyncIterator]();
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -37,7 +44,7 @@ export class FramedSource implements ByteSource {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
-        const length = await this.#word();
+        const length = await this.#number();
         if (length === undefined) return;
         if (length === 0) return this.#end(await this.#readEnd());
         for (let left = length; left > 0; ) {
@@ -54,7 +61,7 @@ export class FramedSource implements ByteSource {
 
   /** The first so many bytes of the program's; undefined when there are not as many. To be asked before it is read. */
   async first(length: number): Promise<string | undefined> {
-    if ((await this.#word()) !== length) return undefined;
+    if ((await this.#number()) !== length) return undefined;
     return (await this.#exactly(length))?.toString('latin1');
   }
 
@@ -64,14 +71,14 @@ export class FramedSource implements ByteSource {
   }
 
   async #readEnd(): Promise<FramedEnd | undefined> {
-    const words = await this.#exactly(2 * WORD_BYTES);
-    if (words === undefined) return undefined;
-    const oomKills = words.readInt32LE(WORD_BYTES);
-    return { status: words.readInt32LE(0), ...(oomKills < 0 ? {} : { oomKills }) };
+    const end = await this.#exactly(2 * NUMBER_BYTES + SECRET_BYTES);
+    if (end === undefined || !end.subarray(2 * NUMBER_BYTES).equals(this.#secret)) return undefined;
+    const oomKills = end.readInt32LE(NUMBER_BYTES);
+    return { status: end.readInt32LE(0), ...(oomKills < 0 ? {} : { oomKills }) };
   }
 
-  async #word(): Promise<number | undefined> {
-    return (await this.#exactly(WORD_BYTES))?.readUInt32LE(0);
+  async #number(): Promise<number | undefined> {
+    return (await this.#exactly(NUMBER_BYTES))?.readUInt32LE(0);
   }
 
   async #exactly(length: number): Promise<Buffer | undefined> {

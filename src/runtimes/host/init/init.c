@@ -25,9 +25,10 @@
  * that is not dumpable it shows the program none of its descriptors and none of its memory.
  *
  * Where FRAMES is not empty, what it copies is in frames, each with its length before it (four bytes). A length of
- * nothing is the end of the stream; the status follows, and how many processes the memory limit has ended, where that can
- * be seen here (four bytes each). Whoever reads the output knows of the program's end at once, by bytes that the program
- * has no way to write.
+ * nothing is the end of the stream; the status follows, how many processes the memory limit has ended, where that can be
+ * seen here (four bytes each), and a word that no program knows. Whoever reads the output knows of the program's end at
+ * once. Where SETTINGS is empty, that word is read from standard input first: gVisor lets a program of the same user write
+ * to what this process writes to, but not read its memory. Elsewhere no program can do either, and the word is of zeros.
  */
 #include <linux/fcntl.h>
 #include <linux/filter.h>
@@ -72,6 +73,7 @@ static struct {
   unsigned int length;
   char chunk[CHUNK];
 } frame;
+static char word[16];
 static int report = -1;
 static int is_relay;
 static int has_rights;
@@ -183,8 +185,12 @@ static int killed_for_memory(int events) {
 
 /* Says that the program has ended, behind all that it wrote. */
 static void end_frames(int status, int events) {
-  int end[] = {0, status, killed_for_memory(events)};
-  for (int stream = 1; in_frames && stream <= 2; stream++) write_all(stream, (const char *)end, sizeof end);
+  struct {
+    int length, status, killed;
+    char word[sizeof word];
+  } end = {0, status, killed_for_memory(events), {0}};
+  for (unsigned int place = 0; place < sizeof word; place++) end.word[place] = word[place];
+  for (int stream = 1; in_frames && stream <= 2; stream++) write_all(stream, (const char *)&end, sizeof end);
 }
 
 /* Starts the relay and waits until it is ready; nobody can signal it or wait for it but us, who need not. */
@@ -293,6 +299,14 @@ static void read_settings(const char *path) {
   call(__NR_close, file);
 }
 
+static void read_word(void) {
+  for (unsigned long done = 0; done < sizeof word;) {
+    long length = have(call(__NR_read, 0, word + done, sizeof word - done));
+    if (length == 0) leave(125);
+    done += (unsigned long)length;
+  }
+}
+
 static void begin(long *stack) {
   char **argv = (char **)(stack + 1);
   char **environment = argv + stack[0] + 1;
@@ -305,6 +319,7 @@ static void begin(long *stack) {
   if (has_rights) read_settings(argv[2]);
   else call(__NR_close, OWN_PROGRAM);
   in_frames = *argv[3];
+  if (in_frames && !has_rights) read_word();
   int events = in_frames ? open_memory_events() : -1;
   mask_signals(ALL_SIGNALS);
   int signals = (int)have(call(__NR_signalfd4, -1, &all, sizeof all, SFD_CLOEXEC));
