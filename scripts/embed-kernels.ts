@@ -26,17 +26,20 @@ export const BECOME_MAIN = ${JSON.stringify(readFileSync(new URL('becomeMain.py'
 `;
 }
 
-/** The module that holds how a Python in an engine's sandbox waits. */
-export function embeddedWaitForOrders(): string {
-  return `// Written by scripts/embed-kernels.ts from waitForOrders.py; not by hand.
+/** The module that holds what makes an interpreter wait. */
+export function embeddedWaiting(): string {
+  const text = (file: string): string => JSON.stringify(readFileSync(new URL(file, WAITING), 'utf8'));
+  return `// Written by scripts/embed-kernels.ts from the files beside it; not by hand.
 // biome-ignore-all format: the files are what people read
 // biome-ignore-all lint: the files are what is checked
-export const WAIT_FOR_ORDERS = ${JSON.stringify(readFileSync(new URL('waitForOrders.py', WAITING), 'utf8'))};
+export const WAITING_PYTHON = ${text('waiting.py')};
+export const WAITING_NODE = ${text('waiting.cjs')};
+export const WAITING_SHELL = ${text('waiting.bash')};
 `;
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) {
   writeFileSync(new URL('sources.ts', FOLDER), embeddedKernels());
   writeFileSync(new URL('becomeMain.ts', WAITING), embeddedBecomeMain());
-  writeFileSync(new URL('waitForOrders.ts', WAITING), embeddedWaitForOrders());
+  writeFileSync(new URL('scripts.ts', WAITING), embeddedWaiting());
 }

@@ -213,8 +213,6 @@ def set_environment(env):
         del os.environ[name]
     for name, value in env.items():
         os.environ[name] = value
-    posix.environ.clear()
-    posix.environ.update(os.environb)
     if env.get('TZ') != zone:
         time.tzset()
 

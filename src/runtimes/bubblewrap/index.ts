@@ -14,7 +14,7 @@ import {
   prefixesOf,
 } from '../host/interpreters.ts';
 import { namespaceSettings } from '../host/namespaces.ts';
-import { prepareOutputPipes, takeOutputPipes } from '../host/pipes.ts';
+import { prepareOutputPipes, takeInputPipe, takeOutputPipes } from '../host/pipes.ts';
 import { ProgramGroups } from '../host/programGroups.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
@@ -26,6 +26,7 @@ import { extraProcesses } from './enforced.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
+import { canWait, WaitingGuest } from './waitingGuest.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -245,7 +246,10 @@ async function createGuest(parts: {
   }
   const user = chooseSandboxUser();
   cgroups?.hurry();
-  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const owner = ownerOtherThanUs(user);
+  const output = await takeOutputPipes(owner);
+  const { warm } = spec;
+  const input = canWait(spec, interpreters) ? await takeInputPipe(owner) : undefined;
   const staging = createBubblewrapStage({
     tools,
     user,
@@ -253,6 +257,7 @@ async function createGuest(parts: {
     prefixes: prefixesOf(interpreters),
     output,
     ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
+    ...(input === undefined ? {} : { stdin: input.child }),
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
@@ -271,7 +276,8 @@ async function createGuest(parts: {
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
-    return BubblewrapGuest.create({
+    input?.closeChildEnd();
+    const made = {
       tools,
       spec,
       host,
@@ -280,9 +286,13 @@ async function createGuest(parts: {
       capabilities,
       seccomp,
       interpreters,
-    });
+    };
+    return warm === undefined || input === undefined
+      ? BubblewrapGuest.create(made)
+      : await WaitingGuest.open(made, warm, input);
   } catch (error) {
     const stage = await staging.catch(() => undefined);
+    input?.destroy();
     await stage?.first.launcher.abandon();
     output.destroy();
     stage?.close();

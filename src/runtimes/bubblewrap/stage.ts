@@ -18,7 +18,7 @@ export interface BubblewrapStageSpec {
   /** For the first program. */
   readonly output: OutputPipes;
   /** See `StageSpec`. */
-  readonly stdin?: 'stream';
+  readonly stdin?: 'stream' | number;
 }
 
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */

@@ -4,13 +4,12 @@ import { HostGuest } from '../host/hostGuest.ts';
 import { initArguments } from '../host/init/init.ts';
 import { assertFits } from '../host/launch.ts';
 import {
+  type PreparedInterpreter,
+  prepareInterpreter,
   programArguments,
   suitsWaiting,
   usedTwice,
-  waitingCommand,
-  waitingFile,
   wishedWaiting,
-  writeWaitingOrders,
 } from '../host/waitingInterpreter.ts';
 import type {
   Command,
@@ -58,6 +57,7 @@ export class DockerGuest extends HostGuest {
   readonly #files: Files;
   readonly #containers = new Set<ProgramContainer>();
   #first: ProgramContainer | undefined;
+  #prepared: PreparedInterpreter | undefined;
   #count = 0;
 
   private constructor(
@@ -89,7 +89,7 @@ export class DockerGuest extends HostGuest {
     if (spec.singleUse) {
       const pending = new PendingFiles(diskShares(spec.policy.limits.diskMb.value).workspace);
       const files: Files = { kind: 'pending', operations: pending };
-      const warm = wishedWaiting(spec);
+      const warm = wishedWaiting(spec, ['python']);
       const init = warm && initFor(connection);
       const first = await startProgram(parts, undefined, 0, {
         relay: spec.relay,
@@ -129,13 +129,12 @@ export class DockerGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     assertFits(command.argv, command.env);
     assertHolds(this.#parts, command.limits);
-    const { warm } = this.#parts.spec;
-    const isWarm = this.warmedBy !== undefined && warm !== undefined && suitsWaiting(command);
-    const args = isWarm ? await this.#argumentsOf(command, warm) : [];
-    const container = await this.#takeContainer(command);
+    const waiting = suitsWaiting(command, this.#parts.spec) ? this.#prepared : undefined;
+    const told = waiting && this.#ordersFor(waiting, command);
+    const container = await this.#takeContainer(command, waiting !== undefined);
     try {
-      const program = isWarm
-        ? container.become(writeWaitingOrders(command, args, this.#pending), command.stdin)
+      const program = told
+        ? container.become(told, command.stdin)
         : await container.give(
             this.#orders(command, this.#pending, { pipes: this.#parts.connection.ownKernel }),
             command.stdin,
@@ -153,16 +152,27 @@ export class DockerGuest extends HostGuest {
   }
 
   async #warmUp(container: ProgramContainer, warm: WarmWish, program: Uint8Array): Promise<void> {
-    const { path } = await this.interpreter(warm.language);
-    const command: Command = { argv: waitingCommand(warm, path, this.workspace), env: this.environment };
+    const prepared = await prepareInterpreter(this, warm);
+    const { argv, env, code = '', file } = prepared;
     const first = { program, arguments: initArguments({ frames: true }) };
-    await container.warmUp(this.#orders(command, new Map([waitingFile(warm)]), { pipes: false, first }));
+    const files = new Map([[file, Buffer.from(code)]]);
+    await container.warmUp(this.#orders({ argv, env }, files, { pipes: false, first }));
+    this.#prepared = prepared;
     this.warmedBy = 'waiting_interpreter';
   }
 
-  async #argumentsOf({ argv }: Command, warm: WarmWish): Promise<readonly string[]> {
-    const { path } = await this.interpreter(warm.language);
-    return programArguments(argv, { ...warm, interpreter: path, workspace: this.workspace });
+  #ordersFor(prepared: PreparedInterpreter, command: Command): Buffer {
+    const files = [...this.#pending].map(
+      ([path, content]) => [`${this.workspace}/${path}`, content] as const,
+    );
+    const orders = prepared.encode({
+      argv: programArguments(command, prepared),
+      env: command.env,
+      // A pipe is there in any case, as in a container that was not warmed.
+      stdin: true,
+      files: files.map(([path, { byteLength }]) => [path, byteLength]),
+    });
+    return Buffer.concat([orders, ...files.map(([, content]) => content)]);
   }
 
   get #pending(): ReadonlyMap<string, Uint8Array> {
@@ -191,11 +201,12 @@ export class DockerGuest extends HostGuest {
     this.#containers.delete(container);
   }
 
-  async #takeContainer(command: Command): Promise<ProgramContainer> {
+  async #takeContainer(command: Command, isWaiting: boolean): Promise<ProgramContainer> {
     const first = this.#first;
     this.#first = undefined;
     const { limits, relay } = command;
-    if (first !== undefined && limits === undefined && relay === undefined) return first;
+    const fits = this.#prepared === undefined ? limits === undefined && relay === undefined : isWaiting;
+    if (first !== undefined && fits) return first;
     if (first !== undefined) await this.#putAway(first);
     else if (this.#files.kind === 'pending') {
       throw usedTwice();

@@ -5,7 +5,7 @@ import { readHostView } from '../host/hostView.ts';
 import { initProgram, initSettings } from '../host/init/init.ts';
 import { type FoundInterpreters, prefixesOf } from '../host/interpreters.ts';
 import type { LaunchStep } from '../host/launcher.ts';
-import { takeOutputPipes } from '../host/pipes.ts';
+import { type InputPipe, takeInputPipe, takeOutputPipes } from '../host/pipes.ts';
 import { ProgramGroups } from '../host/programGroups.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { createStage, mountPoint, type Stage } from '../host/stage.ts';
@@ -24,6 +24,9 @@ const THREADS_PER_PROCESS = 4;
 /** Whom the relay runs as, in the numbers of the sandbox: nobody that the program is, and no account of the host. */
 const RELAY_ID = 0x60000000;
 
+/** What can wait here: Node.js would have to be shown a file that no program finds. */
+const CAN_WAIT = ['python', 'shell'] as const;
+
 export interface SandboxParts {
   readonly spec: SandboxSpec;
   readonly tools: Tools;
@@ -37,19 +40,22 @@ export interface SandboxParts {
 
 /** Makes a sandbox: its files, its cgroup, and what its programs will start with, or its interpreter that waits. */
 export async function createGuest(parts: SandboxParts): Promise<Guest> {
-  const guest = await makeGuest(parts);
-  const warm = wishedWaiting(parts.spec);
-  if (warm === undefined) return guest;
+  const warm = wishedWaiting(parts.spec, CAN_WAIT);
+  if (warm === undefined) return makeGuest(parts);
+  const input = await takeInputPipe();
+  let guest: GvisorGuest | undefined;
   try {
-    await guest.warmUp(warm);
+    guest = await makeGuest(parts, input);
+    await guest.warmUp(warm, input);
     return guest;
   } catch (error) {
-    await guest.destroy();
+    await guest?.destroy();
+    input.destroy();
     throw error;
   }
 }
 
-async function makeGuest(parts: SandboxParts): Promise<GvisorGuest> {
+async function makeGuest(parts: SandboxParts, input?: InputPipe): Promise<GvisorGuest> {
   const { spec, tools, engine, capabilities, interpreters, cgroups } = parts;
   const { diskMb } = spec.policy.limits;
   const user = { uid: INSIDE_ID, gid: INSIDE_ID };
@@ -69,7 +75,7 @@ async function makeGuest(parts: SandboxParts): Promise<GvisorGuest> {
     withUserNamespace: false,
     ...{ tools, user, diskMb: diskMb.value, mount, output },
     steps: root.steps,
-    ...(wishedWaiting(spec) === undefined ? {} : { stdin: 'stream' }),
+    ...(input === undefined ? {} : { stdin: input.child }),
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
@@ -81,6 +87,7 @@ async function makeGuest(parts: SandboxParts): Promise<GvisorGuest> {
       processes: ENGINE_THREADS + THREADS_PER_PROCESS * processes,
     }));
     const stage = await staging;
+    input?.closeChildEnd();
     root.furnish(stage);
     furnishControl(stage, init);
     const { rootReadonly } = root;

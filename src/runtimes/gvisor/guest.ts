@@ -9,18 +9,12 @@ import { prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
 import { assertFits } from '../host/launch.ts';
 import type { LaunchStep } from '../host/launcher.ts';
-import { leftIn } from '../host/pipes.ts';
+import { type InputPipe, leftIn } from '../host/pipes.ts';
 import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { processorSeconds } from '../host/rlimits.ts';
 import type { Stage } from '../host/stage.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
-import {
-  programArguments,
-  suitsWaiting,
-  usedTwice,
-  waitingCommand,
-  waitingFile,
-} from '../host/waitingInterpreter.ts';
+import { prepareInterpreter, suitsWaiting, usedTwice } from '../host/waitingInterpreter.ts';
 import type {
   Capabilities,
   Command,
@@ -86,26 +80,29 @@ export class GvisorGuest extends StagedGuest {
 
   protected async start(command: Command): Promise<GuestProcess> {
     if (this.warmedBy === undefined) return this.#startCold(command);
-    const { warm } = this.#parts.spec;
+    const { spec } = this.#parts;
     const waiting = this.#waiting;
-    if (waiting === undefined || warm === undefined) throw usedTwice();
-    if (!suitsWaiting(command)) {
-      this.#waiting = undefined;
-      await waiting.end();
-      return this.#startCold(command);
-    }
-    const { path } = await this.interpreter(warm.language);
-    const args = programArguments(command.argv, { ...warm, interpreter: path, workspace: this.workspace });
-    return waiting.become(command, args);
+    if (waiting === undefined) throw usedTwice();
+    if (suitsWaiting(command, spec)) return waiting.become(command);
+    this.#waiting = undefined;
+    await waiting.end();
+    return this.#startCold(command);
   }
 
-  /** Starts an interpreter that waits for the program. Throws `SANDBOX_FAILED` when it does not come to that. */
-  async warmUp(warm: WarmWish): Promise<void> {
-    const { path } = await this.interpreter(warm.language);
-    await this.writeFile(...waitingFile(warm));
-    const argv = waitingCommand(warm, path, this.workspace);
-    const command: Command = { argv, env: this.environment, stdin: 'stream' };
-    this.#waiting = await WaitingProgram.in(await this.#launch(command, undefined, true));
+  /**
+   * Starts an interpreter that waits for the program. `input` is the standard input of the stage's first process. Throws
+   * `SANDBOX_FAILED` when it does not come to that.
+   */
+  async warmUp(warm: WarmWish, input: InputPipe): Promise<void> {
+    const prepared = await prepareInterpreter(this, warm);
+    const { argv, env, code, file } = prepared;
+    if (code !== undefined) await this.writeFile(file, Buffer.from(code));
+    this.#waiting = await WaitingProgram.in(
+      await this.#launch({ argv, env }, undefined, true),
+      prepared,
+      input,
+    );
+    if (code !== undefined) await this.removeFile(file);
     this.warmedBy = 'waiting_interpreter';
   }
 

@@ -1,6 +1,12 @@
-import type { Socket } from 'node:net';
+import { READY } from '../../languages/waiting/waiting.ts';
 import { FramedSource } from '../host/init/framedSource.ts';
-import { READY, READY_DEADLINE_MS, usedTwice, writeWaitingOrders } from '../host/waitingInterpreter.ts';
+import type { InputPipe } from '../host/pipes.ts';
+import {
+  type PreparedInterpreter,
+  programArguments,
+  READY_DEADLINE_MS,
+  usedTwice,
+} from '../host/waitingInterpreter.ts';
 import { codeOf } from '../host/waitStatus.ts';
 import type { Command, Exit, GuestProcess } from '../runtime.ts';
 import { isolationFailed, type Started } from './started.ts';
@@ -8,22 +14,30 @@ import { isolationFailed, type Started } from './started.ts';
 /** An interpreter in a kernel of gVisor's, which waits to become its one program. */
 export class WaitingProgram {
   readonly #started: Started;
+  readonly #prepared: PreparedInterpreter;
+  readonly #input: InputPipe;
   readonly #stdout: FramedSource;
   readonly #stderr: FramedSource;
   #isUsed = false;
   #ended: Promise<unknown> | undefined;
 
-  private constructor(started: Started) {
+  private constructor(started: Started, prepared: PreparedInterpreter, input: InputPipe) {
     const { output } = started.launcher;
     this.#started = started;
+    this.#prepared = prepared;
+    this.#input = input;
     this.#stdout = new FramedSource(output.stdout);
     this.#stderr = new FramedSource(output.stderr);
   }
 
   /** Resolves when the interpreter waits. Throws `SANDBOX_FAILED` when it does not come to that; nothing is left then. */
-  static async in(started: Started): Promise<WaitingProgram> {
+  static async in(
+    started: Started,
+    prepared: PreparedInterpreter,
+    input: InputPipe,
+  ): Promise<WaitingProgram> {
     const { launcher } = started;
-    const waiting = new WaitingProgram(started);
+    const waiting = new WaitingProgram(started, prepared, input);
     const timer = setTimeout(() => started.kill('SIGKILL'), READY_DEADLINE_MS);
     const over = launcher.exited.then(() => undefined);
     const said = await Promise.race([waiting.#stdout.first(READY.length), over]);
@@ -32,25 +46,24 @@ export class WaitingProgram {
       await waiting.end();
       throw isolationFailed('no interpreter came to wait for the program');
     }
-    launcher.hold('unref');
+    launcher.holdUs(false);
     return waiting;
   }
 
-  /** Makes it the program with these arguments. Throws `SANDBOX_FAILED` for a second one. */
-  become(command: Command, args: readonly string[]): GuestProcess {
+  /** Makes it the program. Throws `SANDBOX_FAILED` for a second one, and for any but the one that it waits for. */
+  become(command: Command): GuestProcess {
     if (this.#isUsed || this.#ended !== undefined) throw usedTwice();
+    const { env, stdin } = command;
+    const orders = { argv: programArguments(command, this.#prepared), env, stdin: stdin !== undefined };
+    const { writable } = this.#input;
     this.#isUsed = true;
-    const { launcher } = this.#started;
-    launcher.hold('ref');
+    this.#started.launcher.holdUs(true);
     this.#started.countAnew();
-    const input = launcher.child.stdin as Socket;
-    // EPIPE: it has ended, which its exit tells.
-    input.on('error', () => {});
-    input.write(writeWaitingOrders(command, args));
-    if (command.stdin === undefined) input.end();
-    else if (command.stdin !== 'stream') input.end(command.stdin);
+    writable.write(this.#prepared.encode(orders));
+    if (stdin === undefined) writable.end();
+    else if (stdin !== 'stream') writable.end(stdin);
     return {
-      ...(command.stdin === 'stream' ? { stdin: input } : {}),
+      ...(stdin === 'stream' ? { stdin: writable } : {}),
       stdout: this.#stdout,
       stderr: this.#stderr,
       exit: this.#exit(),
@@ -64,6 +77,7 @@ export class WaitingProgram {
     await this.#ended.catch(() => {});
     this.#stdout.destroy();
     this.#stderr.destroy();
+    this.#input.destroy();
   }
 
   /** The first process inside says how the program ended; where nobody listens to it, the end of all tells. */
@@ -74,11 +88,10 @@ export class WaitingProgram {
     if (end === undefined) {
       const exit = this.#started.end(async () => {});
       this.#ended ??= exit;
-      return exit;
+      return exit.finally(() => this.#input.destroy());
     }
     const exit = this.#started.describe(codeOf(end.status));
-    this.#ended ??= this.#started.tearDown();
-    this.#ended.catch(() => {});
+    this.end();
     return exit;
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import type { Command } from '../runtime.ts';
 import { notStarted } from './hostGuest.ts';
@@ -13,7 +13,8 @@ export interface LauncherSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly stdin: Command['stdin'];
+  /** A descriptor where the program's own standard input is made already; it stays the caller's. */
+  readonly stdin: Command['stdin'] | number;
   /** What will be the program's standard output and error; given up with the launcher. */
   readonly output: OutputPipes;
   /** Passed on after the ones of the launcher itself. */
@@ -41,7 +42,7 @@ export class Launcher {
     output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
     this.#pipe(ORDERS_FD).on('error', () => {});
-    this.hold('unref');
+    this.holdUs(false);
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
@@ -54,7 +55,7 @@ export class Launcher {
         // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
         detached: true,
         stdio: [
-          stdin === 'stream' ? 'pipe' : 'ignore',
+          stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
           ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
         ],
       });
@@ -82,24 +83,23 @@ export class Launcher {
     assertFits(orders.program, orders.environment);
     const { text, variables } = writeOrders(orders);
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    this.hold('ref');
+    this.holdUs(true);
     this.#pipe(ORDERS_FD).end(`\n${variables}`);
   }
 
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
-    this.hold('ref');
+    this.holdUs(true);
     this.#pipe(ORDERS_FD).destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
   }
 
-  /** Whether it is a reason for this process to go on; so is whoever reads what it writes. */
-  hold(how: 'ref' | 'unref'): void {
+  /** Whether it, or the program that it became, keeps this process alive. */
+  holdUs(holds: boolean): void {
+    const how = holds ? 'ref' : 'unref';
     this.child[how]();
-    const { stdin } = this.child;
-    if (stdin instanceof Socket) stdin[how]();
     for (const descriptor of [STATUS_FD, ORDERS_FD]) this.#pipe(descriptor)[how]();
   }
 

@@ -1,3 +1,4 @@
+import { readSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
 
@@ -10,14 +11,18 @@ const BUFFER_BYTES = 64 * 1024;
  */
 export class PipeSource implements ByteSource {
   readonly #socket: Socket;
+  readonly #descriptor: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #chunk: Uint8Array | undefined;
   #ended = false;
+  #onlyWhatIsThere = false;
   #error: Error | undefined;
   #wake: () => void = () => {};
 
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
-    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#descriptor = descriptor;
+    const buffer = this.#buffer;
     const onread: OnReadOpts = {
       buffer,
       callback: (length) => {
@@ -51,25 +56,62 @@ export class PipeSource implements ByteSource {
     this.#socket.ref();
     try {
       for (;;) {
-        if (this.#chunk === undefined && !this.#ended) {
-          const woken = new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-          this.#socket.resume();
-          await woken;
-        }
-        const chunk = this.#chunk;
-        this.#chunk = undefined;
-        if (chunk !== undefined) yield chunk;
-        else if (this.#error) throw this.#error;
-        else if (this.#ended) return;
+        const chunk = await this.take();
+        if (chunk === undefined) return;
+        yield chunk;
       }
     } finally {
       this.destroy();
     }
   }
 
+  /** The next chunk, undefined at the end; unlike an iteration it does not keep this process alive. */
+  async take(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const chunk = this.#chunk;
+      this.#chunk = undefined;
+      if (chunk !== undefined) return chunk;
+      if (this.#error) throw this.#error;
+      if (this.#ended || this.#socket.destroyed) return undefined;
+      if (this.#onlyWhatIsThere) return this.#takeWhatIsThere();
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#socket.resume();
+      await woken;
+    }
+  }
+
+  /**
+   * Ends it behind what is in the pipe when that has been read, whoever holds its other end: to be called when all whose
+   * output counts have ended.
+   */
+  finish(): void {
+    this.#onlyWhatIsThere = true;
+    this.#socket.pause();
+    this.#wake();
+  }
+
   destroy(): void {
     this.#socket.destroy();
+    this.#wake();
+  }
+
+  #takeWhatIsThere(): Uint8Array | undefined {
+    const length = readNow(this.#descriptor, this.#buffer);
+    if (length > 0) return this.#buffer.subarray(0, length);
+    this.destroy();
+    return undefined;
+  }
+}
+
+/** How many bytes there were to read from a descriptor that does not wait. */
+function readNow(descriptor: number, buffer: Uint8Array): number {
+  try {
+    return readSync(descriptor, buffer);
+  } catch (error) {
+    // Nothing is there, and somebody still holds the other end.
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+    throw error;
   }
 }

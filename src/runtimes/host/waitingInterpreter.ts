@@ -1,57 +1,75 @@
-/** An interpreter that waits in an engine's sandbox: what it is started with, and what it is told. Pure. */
+/** An interpreter that waits in an engine's sandbox, from what it is started with to what it is told. Pure. */
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
 import type { LanguageName } from '../../languages/language.ts';
-import { BECOME_MAIN } from '../../languages/waiting/becomeMain.ts';
-import { WAIT_FOR_ORDERS } from '../../languages/waiting/waitForOrders.ts';
-import type { Command, SandboxSpec, WarmWish } from '../runtime.ts';
-
-/** What it says on standard output when it waits. */
-export const READY = '\x06';
+import { type WaitingInterpreter, waitingInterpreter } from '../../languages/waiting/waiting.ts';
+import type { Command, Guest, SandboxSpec, WarmWish } from '../runtime.ts';
+import { assertFits } from './launch.ts';
+import { refuseNul } from './launcher.ts';
 
 /** How long it may take until it waits: imports of its own, on a kernel of its own, on a busy machine. */
 export const READY_DEADLINE_MS = 60_000;
 
-/** The wish for one, where there is one for the language. */
-export function wishedWaiting({ warm, relay }: SandboxSpec): WarmWish | undefined {
-  return warm?.language === 'python' && relay === undefined ? warm : undefined;
+/** The wish for one, where it is for one of these languages. */
+export function wishedWaiting(
+  { warm, singleUse, relay }: SandboxSpec,
+  languages: readonly LanguageName[],
+): WarmWish | undefined {
+  const isPossible = singleUse === true && relay === undefined;
+  return isPossible && warm !== undefined && languages.includes(warm.language) ? warm : undefined;
 }
 
-/**
- * The file that it starts from: in the place of the program's, so that it is started as the program would be, and gone
- * before it says that it waits.
- */
-export function waitingFile({ language, preload }: WarmWish): [path: string, content: Uint8Array] {
-  const end = `import os\nos._exit(wait_for_orders(${JSON.stringify(preload)}))\n`;
-  const source = [BECOME_MAIN, WAIT_FOR_ORDERS, end].join('\n');
-  return [findLanguage(language).fileName, Buffer.from(source)];
+/** One that was prepared for the guest of one sandbox. */
+export interface PreparedInterpreter extends Pick<WaitingInterpreter, 'argv' | 'env' | 'code' | 'encode'> {
+  /** The path of the program's file in the workspace, where the code stands while it starts. */
+  readonly file: string;
+  /** The beginning of the one command that may come: all but the program's arguments. */
+  readonly command: readonly string[];
 }
 
-/** The command that starts it. */
-export function waitingCommand(
-  { language }: Pick<WarmWish, 'language'>,
-  interpreter: string,
-  workspace: string,
-): readonly [string, ...string[]] {
-  const { command, fileName } = findLanguage(language);
-  return command(interpreter, `${workspace}/${fileName}`, []);
-}
-
-/** False for a program with limits or a network of its own, which nothing that waits already can be given. */
-export function suitsWaiting({ limits, relay }: Command): boolean {
-  return limits === undefined && relay === undefined;
-}
-
-/** The program's own arguments. Throws `SANDBOX_FAILED` for what is no program of that language in the usual place. */
-export function programArguments(
-  argv: readonly string[],
-  at: { readonly language: LanguageName; readonly interpreter: string; readonly workspace: string },
-): readonly string[] {
-  const expected = waitingCommand(at, at.interpreter, at.workspace);
-  if (expected.every((word, index) => argv[index] === word)) return argv.slice(expected.length);
-  throw new SandboxError('SANDBOX_FAILED', `What waits for ${at.language} can become nothing else.`, {
-    hint: 'This is a bug of Glovebox: please report it.',
+/** What starts one. Throws `LANGUAGE_UNAVAILABLE`. */
+export async function prepareInterpreter(
+  guest: Pick<Guest, 'workspace' | 'environment' | 'interpreter'>,
+  { language: name, preload }: WarmWish,
+): Promise<PreparedInterpreter> {
+  const language = findLanguage(name);
+  const { path: interpreter } = await guest.interpreter(name);
+  const file = `${guest.workspace}/${language.fileName}`;
+  const { environment } = guest;
+  const waiting = waitingInterpreter(language, {
+    ...{ interpreter, file, environment, modules: preload },
+    // None of these languages has one.
+    preload: '',
   });
+  return { ...waiting, file: language.fileName, command: language.command(interpreter, file, []) };
+}
+
+/** False for limits or a network of the program's own, which nothing that waits already can be given. */
+export function suitsWaiting({ limits = {}, relay }: Command, { policy }: SandboxSpec): boolean {
+  const { timeoutSec = 0, ...others } = limits;
+  // What bounds the processor's time was set with the sandbox's own; the deadline is somebody else's.
+  return (
+    relay === undefined && Object.keys(others).length === 0 && timeoutSec <= policy.limits.timeoutSec.value
+  );
+}
+
+/** The program's own arguments. Throws `SANDBOX_FAILED` for any command but the one that was prepared for. */
+export function programArguments(
+  { argv, env }: Command,
+  { command }: Pick<PreparedInterpreter, 'command'>,
+): string[] {
+  if (command.some((word, index) => word !== argv[index])) {
+    throw new SandboxError(
+      'SANDBOX_FAILED',
+      `This sandbox waits for ${command.join(' ')}, and nothing else.`,
+      {
+        hint: 'This is a bug of Glovebox: please report it.',
+      },
+    );
+  }
+  refuseNul([...argv, ...Object.entries(env).flat()]);
+  assertFits(argv, env);
+  return argv.slice(command.length);
 }
 
 /** What is thrown for the second program of a sandbox that has room for one. */
@@ -59,23 +77,4 @@ export function usedTwice(): SandboxError {
   return new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use was used twice.', {
     hint: 'This is a bug of Glovebox: please report it.',
   });
-}
-
-/**
- * What it reads on standard input: a length (four bytes, big-endian), as many bytes of JSON, and the content of the files
- * that it writes into the workspace. What follows is the program's own input.
- */
-export function writeWaitingOrders(
-  { env, stdin }: Pick<Command, 'env' | 'stdin'>,
-  args: readonly string[],
-  files: ReadonlyMap<string, Uint8Array> = new Map(),
-): Buffer {
-  const orders = {
-    ...{ argv: args, env, stdin: stdin !== undefined },
-    files: [...files].map(([path, { byteLength }]) => [path, byteLength]),
-  };
-  const text = Buffer.from(JSON.stringify(orders));
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(text.length);
-  return Buffer.concat([length, text, ...files.values()]);
 }
