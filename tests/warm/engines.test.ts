@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { python } from '../../src/languages/python.ts';
+import { shell } from '../../src/languages/shell.ts';
 import type { Guest } from '../../src/runtimes/runtime.ts';
 import { type RunOutcome, type RunRequest, runCommand } from '../../src/sandbox/run.ts';
 import { eventually } from '../support/eventually.ts';
@@ -78,6 +79,24 @@ function engineTests({ name, runtime, loadAgain }: Target): void {
     const expected = await facts(cold);
     expect(expected).toMatchObject({ argv: ['/workspace/main.py', 'one', 'zwei ü'], input: 'input\n' });
     expect(await facts(warm)).toEqual(expected);
+  });
+
+  it.skipIf(name !== 'gvisor')('can be a shell', async () => {
+    const warm = { language: 'shell', preload: [] } as const;
+    const guest = await openGuest(runtime, { singleUse: true, languages: ['shell'], warm });
+    const { path } = await guest.interpreter('shell');
+    await guest.writeFile(shell.fileName, Buffer.from('echo "$0 $1 $WORD"; cat; exit 3'));
+    const command = {
+      argv: shell.command(path, `${guest.workspace}/${shell.fileName}`, ['ä b']),
+      env: { ...guest.environment, WORD: 'word' },
+    };
+    expect(
+      await runCommand(guest, { command, maxOutputBytes: 1000, stdin: Buffer.from('input') }),
+    ).toMatchObject({
+      exitCode: 3,
+      stdout: { text: '/workspace/main.sh ä b word\ninput' },
+    });
+    expect(guest.warmedBy).toBe('waiting_interpreter');
   });
 
   it('becomes one program, of its language, and no second one', async () => {

@@ -89,7 +89,7 @@ export class DockerGuest extends HostGuest {
     if (spec.singleUse) {
       const pending = new PendingFiles(diskShares(spec.policy.limits.diskMb.value).workspace);
       const files: Files = { kind: 'pending', operations: pending };
-      const warm = wishedWaiting(spec, ['python']);
+      const warm = wishedWaiting(spec, parts.content.interpreters.has('python') ? ['python'] : []);
       const init = warm && initFor(connection);
       const first = await startProgram(parts, undefined, 0, {
         relay: spec.relay,

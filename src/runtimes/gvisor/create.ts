@@ -40,7 +40,10 @@ export interface SandboxParts {
 
 /** Makes a sandbox: its files, its cgroup, and what its programs will start with, or its interpreter that waits. */
 export async function createGuest(parts: SandboxParts): Promise<Guest> {
-  const warm = wishedWaiting(parts.spec, CAN_WAIT);
+  const warm = wishedWaiting(
+    parts.spec,
+    CAN_WAIT.filter((language) => 'path' in (parts.interpreters.get(language) ?? {})),
+  );
   if (warm === undefined) return makeGuest(parts);
   const input = await takeInputPipe();
   let guest: GvisorGuest | undefined;

@@ -91,7 +91,7 @@ export class WaitingProgram {
       return exit.finally(() => this.#input.destroy());
     }
     const exit = this.#started.describe(codeOf(end.status));
-    this.end();
+    void this.end();
     return exit;
   }
 }
