@@ -117,8 +117,9 @@ function placeFirst(program: Uint8Array): string[] {
   ];
 }
 
+/** Only a shell knows where `env` is: to that of busybox it is no file. */
 function firstCommand(words: readonly string[]): string {
-  return ['/proc/self/fd/3', ...words.map(shellWord), ''].join(' ');
+  return ['/proc/self/fd/3', ...[...words, '/bin/sh', '-c', 'exec "$0" "$@"'].map(shellWord), ''].join(' ');
 }
 
 /** What a shell of any kind writes by itself, without a process for it: on gVisor each takes tens of milliseconds. */
