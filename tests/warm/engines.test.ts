@@ -176,6 +176,16 @@ function engineTests({ name, runtime, loadAgain }: Target): void {
     });
   });
 
+  it.skipIf(name !== 'docker')('tells that the memory limit ended another process', async () => {
+    const starts =
+      'import subprocess, sys\nchild = subprocess.run([sys.executable, "-c", sys.argv[1]])\nsys.exit(child.returncode == -9)';
+    const hungry = 'kept = bytearray()\nwhile True: kept += b"x" * (1 << 20)';
+    const { outcome, exitCode, oomKills } = await runIn(await openWarm({ memoryMb: 96 }), starts, {
+      args: [hungry],
+    });
+    expect({ outcome, exitCode, oomKills }).toEqual({ outcome: 'exited', exitCode: 1, oomKills: 1 });
+  });
+
   it('hands over all that its program wrote before its end, and counts it', async () => {
     const flood =
       'import os\nfor _ in range(320):\n  os.write(1, bytes(65536)[:65000])\n  os.write(2, b"e" * 100)\nos._exit(5)';
