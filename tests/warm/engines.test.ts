@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { javascript } from '../../src/languages/javascript.ts';
 import { python } from '../../src/languages/python.ts';
 import { shell } from '../../src/languages/shell.ts';
 import type { Guest } from '../../src/runtimes/runtime.ts';
@@ -42,6 +43,15 @@ async function runIn(
     ...rest,
   });
 }
+
+/** It finds no trace of what its interpreter was started with. */
+const JAVASCRIPT = `
+import { text } from 'node:stream/consumers';
+import { statSync } from 'node:fs';
+console.log(process.argv[2], process.env.WORD);
+process.stdout.write(await text(process.stdin));
+process.exitCode = 3 + statSync('/dev/fuse').size + process.execArgv.length;
+`;
 
 /** Each has a user of its own; and with a kernel of its own, a cold one has a shell between its init and the program. */
 function ofContainer({ status }: { readonly status: object }): object {
@@ -81,22 +91,25 @@ function engineTests({ name, runtime, loadAgain }: Target): void {
     expect(await facts(warm)).toEqual(expected);
   });
 
-  it.skipIf(name !== 'gvisor')('can be a shell', async () => {
-    const warm = { language: 'shell', preload: [] } as const;
-    const guest = await openGuest(runtime, { singleUse: true, languages: ['shell'], warm });
-    const { path } = await guest.interpreter('shell');
-    await guest.writeFile(shell.fileName, Buffer.from('echo "$0 $1 $WORD"; cat; exit 3'));
+  it.skipIf(name !== 'gvisor').each([
+    [shell.name, shell, 'echo "$1 $WORD"; cat; exit 3'],
+    [javascript.name, javascript, JAVASCRIPT],
+  ])('can be another interpreter: %s', async (_name, language, code) => {
+    const warm = { language: language.name, preload: [] };
+    const guest = await openGuest(runtime, { singleUse: true, languages: [language.name], warm });
+    expect(guest.warmedBy).toBe('waiting_interpreter');
+    const { path } = await guest.interpreter(language.name);
+    await guest.writeFile(language.fileName, Buffer.from(code));
     const command = {
-      argv: shell.command(path, `${guest.workspace}/${shell.fileName}`, ['ä b']),
+      argv: language.command(path, `${guest.workspace}/${language.fileName}`, ['ä b']),
       env: { ...guest.environment, WORD: 'word' },
     };
-    expect(
-      await runCommand(guest, { command, maxOutputBytes: 1000, stdin: Buffer.from('input') }),
-    ).toMatchObject({
+    const stdin = Buffer.from('input');
+    expect(await runCommand(guest, { command, maxOutputBytes: 1000, stdin })).toMatchObject({
       exitCode: 3,
-      stdout: { text: '/workspace/main.sh ä b word\ninput' },
+      stdout: { text: 'ä b word\ninput' },
+      stderr: { text: '' },
     });
-    expect(guest.warmedBy).toBe('waiting_interpreter');
   });
 
   it('becomes one program, of its language, and no second one', async () => {

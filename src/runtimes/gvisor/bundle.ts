@@ -38,6 +38,9 @@ const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'
 /** Devices that gVisor makes up besides the harmless ones, and which no program needs. */
 export const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;
 
+/** Where the empty file is seen inside. */
+export const EMPTY_FILE = '/dev/fuse' satisfies keyof typeof HIDDEN_DEVICES;
+
 /** The content of `config.json` (OCI runtime specification). Throws `INPUT_INVALID` for a NUL. */
 export function bundleConfig(spec: BundleSpec): object {
   const env = Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`);

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { LANGUAGE_NAMES } from '../../languages/language.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { INSIDE_ID } from '../host/furniture.ts';
 import { readHostView } from '../host/hostView.ts';
@@ -24,9 +25,6 @@ const THREADS_PER_PROCESS = 4;
 /** Whom the relay runs as, in the numbers of the sandbox: nobody that the program is, and no account of the host. */
 const RELAY_ID = 0x60000000;
 
-/** What can wait here: Node.js would have to be shown a file that no program finds. */
-const CAN_WAIT = ['python', 'shell'] as const;
-
 export interface SandboxParts {
   readonly spec: SandboxSpec;
   readonly tools: Tools;
@@ -42,7 +40,7 @@ export interface SandboxParts {
 export async function createGuest(parts: SandboxParts): Promise<Guest> {
   const warm = wishedWaiting(
     parts.spec,
-    CAN_WAIT.filter((language) => 'path' in (parts.interpreters.get(language) ?? {})),
+    LANGUAGE_NAMES.filter((language) => 'path' in (parts.interpreters.get(language) ?? {})),
   );
   if (warm === undefined) return makeGuest(parts);
   const input = await takeInputPipe();

@@ -1,4 +1,4 @@
-import { rmSync, statfsSync } from 'node:fs';
+import { rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
@@ -27,7 +27,7 @@ import type {
   WarmedBy,
   WarmWish,
 } from '../runtime.ts';
-import { bundleConfig, runArguments } from './bundle.ts';
+import { bundleConfig, EMPTY_FILE, runArguments } from './bundle.ts';
 import { type Bundle, controlPaths, createBundle } from './control.ts';
 import { type Engine, INSTALL, mayOpenPipes, type Tools } from './engine.ts';
 import type { RelayPipes } from './relayPipes.ts';
@@ -94,14 +94,18 @@ export class GvisorGuest extends StagedGuest {
    * `SANDBOX_FAILED` when it does not come to that.
    */
   async warmUp(warm: WarmWish, input: InputPipe): Promise<void> {
-    const prepared = await prepareInterpreter(this, warm);
-    const { argv, env, code, file } = prepared;
+    const prepared = await prepareInterpreter(this, warm, EMPTY_FILE);
+    const { argv, env, code, preload, file } = prepared;
+    // Every path inside is what it is in any other sandbox, before the program begins and after.
+    const empty = controlPaths(this.#parts.stage.folder.self).empty.file;
     if (code !== undefined) await this.writeFile(file, Buffer.from(code));
+    if (preload !== undefined) writeFileSync(empty, preload);
     this.#waiting = await WaitingProgram.in(
       await this.#launch({ argv, env }, undefined, true),
       prepared,
       input,
     );
+    if (preload !== undefined) truncateSync(empty);
     if (code !== undefined) await this.removeFile(file);
     this.warmedBy = 'waiting_interpreter';
   }

@@ -20,27 +20,27 @@ export function wishedWaiting(
 }
 
 /** One that was prepared for the guest of one sandbox. */
-export interface PreparedInterpreter extends Pick<WaitingInterpreter, 'argv' | 'env' | 'code' | 'encode'> {
+export interface PreparedInterpreter extends WaitingInterpreter {
   /** The path of the program's file in the workspace, where the code stands while it starts. */
   readonly file: string;
   /** The beginning of the one command that may come: all but the program's arguments. */
   readonly command: readonly string[];
 }
 
-/** What starts one. Throws `LANGUAGE_UNAVAILABLE`. */
+/**
+ * What starts one. `preload` is a file that no program looks into, where the language needs one. Throws
+ * `LANGUAGE_UNAVAILABLE`.
+ */
 export async function prepareInterpreter(
   guest: Pick<Guest, 'workspace' | 'environment' | 'interpreter'>,
-  { language: name, preload }: WarmWish,
+  { language: name, preload: modules }: WarmWish,
+  preload = '',
 ): Promise<PreparedInterpreter> {
   const language = findLanguage(name);
   const { path: interpreter } = await guest.interpreter(name);
   const file = `${guest.workspace}/${language.fileName}`;
   const { environment } = guest;
-  const waiting = waitingInterpreter(language, {
-    ...{ interpreter, file, environment, modules: preload },
-    // None of these languages has one.
-    preload: '',
-  });
+  const waiting = waitingInterpreter(language, { interpreter, file, environment, modules, preload });
   return { ...waiting, file: language.fileName, command: language.command(interpreter, file, []) };
 }
 
