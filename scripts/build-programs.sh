@@ -28,5 +28,5 @@ build() {
   cp "$folder/programs.ts" "$(dirname "$1")/programs.ts"
 }
 
-build gvisor/init/init.c
+build host/init/init.c
 build relay/relay.c

@@ -30,6 +30,11 @@ export interface Orders {
    * `opensInput` also the path of a file that is its input, and that has no name any more when the program begins.
    */
   readonly stdin: boolean | string;
+  /**
+   * Files to write before, by their paths, with their lengths: what is in them follows the orders, one after another.
+   * Only Python does so.
+   */
+  readonly files?: readonly (readonly [path: string, bytes: number])[];
 }
 
 export interface WaitingInterpreter {

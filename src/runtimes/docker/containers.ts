@@ -2,7 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import { type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
+import { type CallOptions, type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
 import { kernelSawOutOfMemory } from './kernelLog.ts';
 
 /** What `GET /containers/ID/json` tells, as far as it is read. */
@@ -51,8 +51,12 @@ export function inspectContainer(engine: Engine, id: string): Promise<ContainerS
 }
 
 /** Resolves when it runs no more. */
-export async function untilStopped(engine: Engine, id: string): Promise<ContainerState['State']> {
-  await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0 });
+export async function untilStopped(
+  engine: Engine,
+  id: string,
+  onSocket: NonNullable<CallOptions['onSocket']>,
+): Promise<ContainerState['State']> {
+  await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0, onSocket });
   return (await inspectContainer(engine, id)).State;
 }
 

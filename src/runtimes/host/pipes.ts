@@ -49,6 +49,17 @@ export interface OutputPipes {
   destroy(): void;
 }
 
+/** Standard input of one program, which is a true pipe from the beginning. */
+export interface InputPipe {
+  /** Does not keep this process alive. */
+  readonly writable: Socket;
+  /** A descriptor for the child's `stdio`. */
+  readonly child: number;
+  /** To be called once the child has it: whoever writes then hears when nobody reads any more. */
+  closeChildEnd(): void;
+  destroy(): void;
+}
+
 export interface Pipe {
   readonly read: number;
   readonly write: number;
@@ -113,6 +124,36 @@ export function openInputPipe(pid: number, owner?: StreamOwner): Socket {
   // EPIPE: nobody reads any more, which is the program's business.
   writable.on('error', () => {});
   return writable;
+}
+
+export async function takeInputPipe(owner?: StreamOwner): Promise<InputPipe> {
+  const pipe = await takePipe(owner);
+  // Opened anew: reading our own end never waits, and a program must.
+  const child = openAnew(pipe);
+  closeSync(pipe.read);
+  const writable = new Socket({ fd: pipe.write, readable: false, writable: true });
+  writable.unref();
+  // EPIPE: nobody reads any more, which is the program's business.
+  writable.on('error', () => {});
+  const closeChildEnd = once(() => closeSync(child));
+  return {
+    writable,
+    child,
+    closeChildEnd,
+    destroy() {
+      closeChildEnd();
+      writable.destroy();
+    },
+  };
+}
+
+function openAnew(pipe: Pipe): number {
+  try {
+    return openSync(`/proc/self/fd/${pipe.read}`, constants.O_RDONLY);
+  } catch (error) {
+    closePipe(pipe);
+    throw error;
+  }
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  chmodSync,
   closeSync,
   constants,
   mkdtempSync,
@@ -19,6 +20,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { freePort } from '../../../../tests/support/relayProcess.ts';
 import { seccompFilter } from '../../host/seccomp/filter.ts';
 import { relayProgram } from '../../relay/relay.ts';
+import { FramedSource } from './framedSource.ts';
 import { type InitRelay, initArguments, initProgram, initSettings } from './init.ts';
 import { SOURCE_SHA256 } from './programs.ts';
 
@@ -50,7 +52,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
   const at = (name: string): string => join(folder, name);
   const command = (...program: string[]): [string, string[]] => [
     at('init'),
-    [...initArguments(at('report'), at('settings'), undefined), ...program],
+    [...initArguments({ report: at('report'), settings: at('settings') }), ...program],
   ];
 
   beforeAll(() => {
@@ -85,7 +87,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
 
   it('reports nothing when it cannot do what it should', () => {
     for (const settings of ['/nonexistent', '/dev/null']) {
-      const args = [...initArguments(at('report'), settings, undefined), '/bin/true'];
+      const args = [...initArguments({ report: at('report'), settings }), '/bin/true'];
       expect(spawnSync(at('init'), args).status).toBe(125);
     }
     expect(readFileSync(at('report'))).toHaveLength(0);
@@ -163,6 +165,52 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     expect(code).toBe(141);
   });
 
+  describe("that is its program's user already", () => {
+    /** What came out of each stream, and what was said to be its end. */
+    async function runInFrames(script: string, secret: Buffer) {
+      const args = ['--reuid=4242', '--regid=4343', '--clear-groups', at('init-of-all')];
+      const words = initArguments({ frames: true });
+      writeFileSync(at('init-of-all'), initProgram(process.arch) ?? '', { mode: 0o755 });
+      chmodSync(folder, 0o711);
+      const child = spawn('setpriv', [...args, ...words, '/bin/sh', '-c', script], { stdio: 'pipe' });
+      child.stdin.end(Buffer.concat([secret, Buffer.from('input')]));
+      const streams = [child.stdout, child.stderr].map((stream) => new FramedSource(stream, SECRET));
+      const read = streams.map(async (stream) => [await text(stream), await stream.ended] as const);
+      const [[code], ...said] = await Promise.all([once(child, 'exit'), ...read]);
+      return { code, said };
+    }
+    const SECRET = Buffer.from('sixteen letters!');
+
+    it('says in frames what its program wrote, and then how it ended', async () => {
+      const { code, said } = await runInFrames('cat; id -u >&2; kill -9 $$', SECRET);
+      const end = { status: 9 };
+      expect([code, said]).toMatchObject([
+        137,
+        [
+          ['input', end],
+          ['4242\n', end],
+        ],
+      ]);
+    });
+
+    it('is believed only with the secret', async () => {
+      const { code, said } = await runInFrames('echo written', Buffer.from('another secret!!'));
+      expect([code, said]).toEqual([
+        0,
+        [
+          ['written\n', undefined],
+          ['', undefined],
+        ],
+      ]);
+    });
+
+    it('shows its program nothing of itself, as another process of the same user does', async () => {
+      const look = 'ls /proc/$PPID/fd >/dev/null && echo shown; : </proc/$PPID/mem && echo open';
+      const { said } = await runInFrames(`(${look}) 2>/dev/null; sh -c '(${look}) 2>/dev/null; :'`, SECRET);
+      expect(said[0]?.[0]).toBe('shown\nopen\n');
+    });
+  });
+
   describe('as the first of its namespace', () => {
     const children: ChildProcess[] = [];
     afterEach(async () => {
@@ -177,7 +225,7 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     });
 
     function start(relay: InitRelay | undefined, ...program: string[]) {
-      const args = initArguments(at('report'), at('settings'), relay);
+      const args = initArguments({ report: at('report'), settings: at('settings'), relay });
       const child = spawn(
         'unshare',
         ['--pid', '--fork', '--kill-child', '--mount-proc', at('init'), ...args, ...program],

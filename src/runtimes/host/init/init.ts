@@ -36,8 +36,19 @@ export interface InitRelay {
   readonly output: string;
 }
 
-/** The arguments of the first process, up to the program's own. */
-export function initArguments(report: string, settings: string, relay: InitRelay | undefined): string[] {
+/** How a first process starts its program. */
+export interface InitWish {
+  /** The file that gets the status in the end; none by default. */
+  readonly report?: string;
+  /** The file with what {@link initSettings} makes; without one it already is what the program shall be. */
+  readonly settings?: string;
+  /** Whether the output comes in frames, see `FramedSource`. */
+  readonly frames?: boolean;
+  readonly relay?: InitRelay | undefined;
+}
+
+/** The arguments of the first process, up to the program's own. Pure. */
+export function initArguments({ report = '', settings = '', frames = false, relay }: InitWish): string[] {
   const ofRelay = relay && [relay.program, String(relay.port), relay.input, relay.output];
-  return [report, settings, ...(ofRelay ?? ['', '', '', ''])];
+  return [report, settings, frames ? 'frames' : '', ...(ofRelay ?? ['', '', '', ''])];
 }

@@ -1,5 +1,5 @@
 /*
- * The first process of a sandbox:  init REPORT SETTINGS RELAY PORT INPUT OUTPUT PROGRAM ARGUMENT...
+ * The first process of a sandbox:  init REPORT SETTINGS FRAMES RELAY PORT INPUT OUTPUT PROGRAM ARGUMENT...
  *
  * It starts the program in a child, as the user that programs run as, without any capability and under the
  * seccomp filter; both are in SETTINGS. It reaps whatever ends, hands every signal that it gets on to the
@@ -19,6 +19,16 @@
  *
  * It is the sandbox's root, with no more capabilities than it uses, so that the program can neither end it nor
  * write the report.
+ *
+ * Where SETTINGS is empty it is the program's user already and held as the program shall be, and where REPORT is
+ * empty there is none. As the first process of its namespace it cannot be ended by the program even then, and as one
+ * that is not dumpable it shows the program none of its descriptors and none of its memory.
+ *
+ * Where FRAMES is not empty, what it copies is in frames, each with its length before it (four bytes). A length of
+ * nothing is the end of the stream; the status follows, how many processes the memory limit has ended, where that can be
+ * seen here (four bytes each), and a word that no program knows. Whoever reads the output knows of the program's end at
+ * once. Where SETTINGS is empty, that word is read from standard input first: gVisor lets a program of the same user write
+ * to what this process writes to, but not read its memory. Elsewhere no program can do either, and the word is of zeros.
  */
 #include <linux/fcntl.h>
 #include <linux/filter.h>
@@ -40,6 +50,14 @@
 /* How much is copied at once: as much as a pipe holds. */
 #define CHUNK 65536
 
+/* Where a container finds what its limits did, with cgroups of version 2 and of version 1. */
+#define MEMORY_EVENTS "/sys/fs/cgroup/memory.events"
+#define MEMORY_EVENTS_BEFORE "/sys/fs/cgroup/memory/memory.oom_control"
+#define KILLED_FOR_MEMORY "oom_kill "
+
+/* The descriptor by which it was started, where that is no file with a name. */
+#define OWN_PROGRAM 3
+
 struct user {
   unsigned int uid, gid;
 };
@@ -51,9 +69,15 @@ struct settings {
 
 static struct settings settings;
 static unsigned short filter_length;
-static char chunk[CHUNK];
-static int report;
+static struct {
+  unsigned int length;
+  char chunk[CHUNK];
+} frame;
+static char word[16];
+static int report = -1;
 static int is_relay;
+static int has_rights;
+static int in_frames;
 
 /* Ends the child that cannot become the program: what it was told to do must be done. */
 static long must(long result) {
@@ -87,7 +111,6 @@ static void give_up_rights(const struct user *user) {
   must(call(__NR_setresuid, user->uid, user->uid, user->uid));
   must(call(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1));
   must(call(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
-  mask_signals(0);
 }
 
 static void become(char **argv, char **environment, const int *output, const int *errors, int gate) {
@@ -96,7 +119,9 @@ static void become(char **argv, char **environment, const int *output, const int
   call(__NR_read, gate, &nothing, sizeof nothing);
   must(call(__NR_dup3, output[1], 1, 0));
   must(call(__NR_dup3, errors[1], 2, 0));
-  give_up_rights(&settings.program);
+  if (has_rights) give_up_rights(&settings.program);
+  else must(call(__NR_setpgid, 0, 0));
+  mask_signals(0);
   must(call(__NR_execve, argv[0], argv, environment));
 }
 
@@ -109,19 +134,63 @@ static void become_relay(const char *path, const char *port, const char *input, 
   must(call(__NR_dup3, must(call(__NR_openat, AT_FDCWD, output, O_WRONLY | O_NONBLOCK | O_CLOEXEC)), 1, 0));
   must(call(__NR_dup3, said, 2, 0));
   give_up_rights(&settings.relay);
+  mask_signals(0);
   must(call(__NR_execveat, program, "", argv, environment, AT_EMPTY_PATH));
+}
+
+/* Writes all of it; false when nobody takes it. */
+static int write_all(int to, const char *bytes, long length) {
+  for (long done = 0; done < length;) {
+    long written = call(__NR_write, to, bytes + done, length - done);
+    if (written < 0 && written != -EINTR) return 0;
+    if (written > 0) done += written;
+  }
+  return 1;
 }
 
 /* Copies what is there, at most so many bytes. False when no more will come, or nobody takes it. */
 static int copy(int from, int to, long most) {
-  long length = call(__NR_read, from, chunk, most < CHUNK ? most : CHUNK);
+  long length = call(__NR_read, from, frame.chunk, most < CHUNK ? most : CHUNK);
   if (length == -EINTR) return 1;
-  for (long done = 0; done < length;) {
-    long written = call(__NR_write, to, chunk + done, length - done);
-    if (written < 0 && written != -EINTR) return 0;
-    if (written > 0) done += written;
+  if (length <= 0) return 0;
+  if (!in_frames) return write_all(to, frame.chunk, length);
+  frame.length = (unsigned int)length;
+  return write_all(to, (const char *)&frame, (long)sizeof frame.length + length);
+}
+
+/* Descriptors of the kernel's files, which a program cannot put another file in the place of. */
+static int open_memory_events(void) {
+  long events = call(__NR_openat, AT_FDCWD, MEMORY_EVENTS, O_RDONLY | O_CLOEXEC);
+  return (int)(events < 0 ? call(__NR_openat, AT_FDCWD, MEMORY_EVENTS_BEFORE, O_RDONLY | O_CLOEXEC) : events);
+}
+
+static int starts_with(const char *text, const char *word) {
+  while (*word)
+    if (*text++ != *word++) return 0;
+  return 1;
+}
+
+/* How many processes the memory limit has ended; -1 where nobody says so. */
+static int killed_for_memory(int events) {
+  long length = call(__NR_pread64, events, frame.chunk, CHUNK - 1, 0);
+  frame.chunk[length < 0 ? 0 : length] = 0;
+  for (const char *at = frame.chunk; *at; at++) {
+    if (!starts_with(at, KILLED_FOR_MEMORY)) continue;
+    int count = 0;
+    for (at += sizeof KILLED_FOR_MEMORY - 1; *at >= '0' && *at <= '9'; at++) count = 10 * count + (*at - '0');
+    return count;
   }
-  return length > 0;
+  return -1;
+}
+
+/* Says that the program has ended, behind all that it wrote. */
+static void end_frames(int status, int events) {
+  struct {
+    int length, status, killed;
+    char word[sizeof word];
+  } end = {0, status, killed_for_memory(events), {0}};
+  for (unsigned int place = 0; place < sizeof word; place++) end.word[place] = word[place];
+  for (int stream = 1; in_frames && stream <= 2; stream++) write_all(stream, (const char *)&end, sizeof end);
 }
 
 /* Starts the relay and waits until it is ready; nobody can signal it or wait for it but us, who need not. */
@@ -230,32 +299,46 @@ static void read_settings(const char *path) {
   call(__NR_close, file);
 }
 
+static void read_word(void) {
+  for (unsigned long done = 0; done < sizeof word;) {
+    long length = have(call(__NR_read, 0, word + done, sizeof word - done));
+    if (length == 0) leave(125);
+    done += (unsigned long)length;
+  }
+}
+
 static void begin(long *stack) {
   char **argv = (char **)(stack + 1);
   char **environment = argv + stack[0] + 1;
   unsigned long all = ALL_SIGNALS;
   int output[2], errors[2], gate[2];
 
-  report = (int)have(call(__NR_openat, AT_FDCWD, argv[1], O_WRONLY | O_CLOEXEC));
-  read_settings(argv[2]);
+  have(call(__NR_prctl, PR_SET_DUMPABLE, 0));
+  if (*argv[1]) report = (int)have(call(__NR_openat, AT_FDCWD, argv[1], O_WRONLY | O_CLOEXEC));
+  has_rights = *argv[2];
+  if (has_rights) read_settings(argv[2]);
+  else call(__NR_close, OWN_PROGRAM);
+  in_frames = *argv[3];
+  if (in_frames && !has_rights) read_word();
+  int events = in_frames ? open_memory_events() : -1;
   mask_signals(ALL_SIGNALS);
   int signals = (int)have(call(__NR_signalfd4, -1, &all, sizeof all, SFD_CLOEXEC));
-  long relay = *argv[3] ? start_relay(argv + 3) : 0;
+  long relay = *argv[4] ? start_relay(argv + 4) : 0;
   have(call(__NR_pipe2, gate, O_CLOEXEC));
 
   /*
    * As the program's user, who may then open /dev/stdout and /dev/stderr again, and whose processes are counted
    * from the first. Nothing of that user runs before the gate is closed: until then it could end this process.
    */
-  have(call(__NR_setresuid, settings.program.uid, settings.program.uid, -1));
+  if (has_rights) have(call(__NR_setresuid, settings.program.uid, settings.program.uid, -1));
   have(call(__NR_pipe2, output, O_CLOEXEC));
   have(call(__NR_pipe2, errors, O_CLOEXEC));
   long program = have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0));
   if (program == 0) {
     call(__NR_close, gate[1]);
-    become(argv + 7, environment, output, errors, gate[0]);
+    become(argv + 8, environment, output, errors, gate[0]);
   }
-  have(call(__NR_setresuid, 0, 0, -1));
+  if (has_rights) have(call(__NR_setresuid, 0, 0, -1));
   forget(environment);
   call(__NR_close, gate[0]);
   call(__NR_close, gate[1]);
@@ -263,6 +346,7 @@ static void begin(long *stack) {
   call(__NR_close, errors[1]);
 
   int status = wait_for(program, signals, output[0], errors[0]);
+  end_frames(status, events);
   call(__NR_write, report, &status, sizeof status);
   if (relay && is_first()) finish_relay(relay, signals);
   leave(status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff);
