@@ -13,7 +13,8 @@ export interface LauncherSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly stdin: Command['stdin'];
+  /** A descriptor where the program's own standard input is made already; it stays the caller's. */
+  readonly stdin: Command['stdin'] | number;
   /** What will be the program's standard output and error; given up with the launcher. */
   readonly output: OutputPipes;
   /** Passed on after the ones of the launcher itself. */
@@ -54,7 +55,7 @@ export class Launcher {
         // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
         detached: true,
         stdio: [
-          stdin === 'stream' ? 'pipe' : 'ignore',
+          stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
           ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
         ],
       });
