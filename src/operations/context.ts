@@ -9,6 +9,7 @@ import { openOversight } from './oversight/open.ts';
 import type { Oversight } from './oversight/oversight.ts';
 import { Registries } from './registries.ts';
 import { defaultsOf, type Surface } from './surface.ts';
+import type { Warmth } from './warmth.ts';
 
 /** What every operation needs: the settings, and how to get the runtimes that they name. */
 export interface Context {
@@ -25,6 +26,8 @@ export interface Context {
   readonly oversight: Oversight | undefined;
   /** The id that the execution which is asked for at the moment shall have; one of its own otherwise. */
   readonly executionId?: () => string | undefined;
+  /** Sandboxes that are kept ready; absent where each is started for its execution. */
+  readonly warmth?: Warmth;
 }
 
 export interface ContextOptions extends LoadOptions {

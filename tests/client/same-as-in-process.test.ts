@@ -53,6 +53,8 @@ const PASSING = new Set([
   'uid',
   'at',
   'artifact',
+  // A server keeps sandboxes ready.
+  'warm',
 ]);
 
 function comparable(value: unknown): unknown {
