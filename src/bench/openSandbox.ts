@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LanguageName } from '../languages/language.ts';
 import { getSandbox, type SandboxOptions } from '../operations/getSandbox.ts';
 import type { ExecuteOptions } from '../operations/options.ts';
@@ -30,8 +31,11 @@ export interface OpenedSandbox {
   execute(program: Code, options?: Omit<ExecuteOptions, 'language'>): Promise<ExecutionResult>;
   /** The same; rejects when the program did not print what it should. */
   run(program: KnownProgram): Promise<ExecutionResult>;
-  /** Resolves when as many wait as shall; at once where nobody can tell. */
-  ready(): Promise<void>;
+  /**
+   * Resolves when as many wait for a program in this language as shall, and those that were used are gone; to the reason
+   * where none can wait. At once where none is meant to.
+   */
+  ready(language: LanguageName): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -40,15 +44,14 @@ export function openSandbox(
   { runtime, warm, preload, waiting }: SandboxWish,
   place: Required<Pick<SandboxOptions, 'configFile' | 'cwd'>>,
 ): OpenedSandbox {
-  const options = {
+  const sandbox = getSandbox({
     ...place,
     runtime,
     warm: warm && {
       ...(preload === undefined ? {} : { preload }),
-      ...(waiting === undefined ? {} : { min: waiting, max: waiting, memoryMb: 16 * waiting }),
+      ...(waiting === undefined ? {} : { min: waiting, max: waiting, memoryMb: ROOM_MB * waiting }),
     },
-  };
-  const sandbox: ReturnType<typeof getSandbox> & Partial<Pool> = getSandbox(options);
+  });
   const execute: OpenedSandbox['execute'] = ({ language, code }, options) =>
     sandbox.execute(code, { ...options, language });
   return {
@@ -59,19 +62,16 @@ export function openSandbox(
       if (outcome === 'exited' && exitCode === 0 && stdout === program.prints) return result;
       throw new Error(`${runtime}: ${JSON.stringify({ outcome, exitCode, stdout, stderr })}`);
     },
-    ready: async () => sandbox.ready?.(),
-    close: async () => sandbox.close?.(),
+    async ready(language) {
+      if (!warm) return undefined;
+      const { because } = await sandbox.warmUp({ language });
+      // What is on its way to its end takes processor time from what is measured next.
+      while ((sandbox.warmState()?.dying ?? 0) > 0) await delay(1);
+      return because;
+    },
+    close: () => sandbox.close(),
   };
 }
 
-/** What a sandbox has besides where it keeps others ready. */
-interface Pool {
-  ready(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** How the interpreter of a result came to wait; undefined where it was started for the program. */
-export function warmedBy({ meta }: ExecutionResult): string | undefined {
-  const { warm } = meta as { readonly warm?: unknown };
-  return warm === undefined || warm === false || warm === null ? undefined : String(warm);
-}
+/** More than one that waits is ever taken to use, in MB: here their number is what bounds them. */
+const ROOM_MB = 64;

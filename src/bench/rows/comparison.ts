@@ -1,4 +1,5 @@
-import { type KnownProgram, type OpenedSandbox, type SandboxWish, warmedBy } from '../openSandbox.ts';
+import type { WarmedBy } from '../../runtimes/runtime.ts';
+import type { KnownProgram, OpenedSandbox, SandboxWish } from '../openSandbox.ts';
 import { compare, type Subject, timePairs } from '../pairs.ts';
 import type { Bench, Measured, NotMeasured, Row } from '../row.ts';
 
@@ -12,7 +13,7 @@ export interface ComparisonRow extends Pick<Row, 'name' | 'what'> {
 export interface Baseline {
   readonly what: string;
   /** What has to be found first is found here, and not timed. */
-  subject(bench: Bench): Promise<Subject>;
+  subject(bench: Bench): Promise<Subject | NotMeasured>;
 }
 
 /** A row in milliseconds, end to end through the public interface, each sandbox used once. */
@@ -24,10 +25,12 @@ export function comparison({ sandbox: wish, program, baseline, ...row }: Compari
       const missing = await bench.whyNot(wish.runtime);
       if (missing !== undefined) return missing;
       const bare = await baseline.subject(bench);
+      if (typeof bare !== 'function') return bare;
       const sandbox = await bench.open(wish);
       try {
-        const cold = wish.warm ? await whyCold(sandbox, program) : undefined;
-        return cold ?? (await measure(bench, { wish, sandbox, program, baseline, bare }));
+        const because = await sandbox.ready(program.language);
+        if (because !== undefined) return notWarm(because);
+        return await measure(bench, { wish, sandbox, program, baseline, bare });
       } finally {
         await sandbox.close();
       }
@@ -35,17 +38,9 @@ export function comparison({ sandbox: wish, program, baseline, ...row }: Compari
   };
 }
 
-/** Why there is nothing warm to measure; undefined where there is. */
-async function whyCold(sandbox: OpenedSandbox, program: KnownProgram): Promise<NotMeasured | undefined> {
-  // The first one may be what the making of others begins with.
-  await sandbox.run(program);
-  await sandbox.ready();
-  if (warmedBy(await sandbox.run(program)) !== undefined) return undefined;
-  return {
-    status: 'not_warm',
-    reason: 'It is not warmed here: no execution found an interpreter that waits.',
-    fix: 'Run: glovebox doctor',
-  };
+/** What is told of a row about what waits, where nothing does. */
+export function notWarm(because: string): NotMeasured {
+  return { status: 'not_warm', reason: `It is not warmed here. ${because}` };
 }
 
 interface Measuring {
@@ -60,11 +55,11 @@ async function measure(
   { pairs, progress, signal }: Bench,
   { wish, sandbox, program, baseline, bare }: Measuring,
 ): Promise<Measured | NotMeasured> {
-  const warmed: (string | undefined)[] = [];
+  const warmed: (WarmedBy | undefined)[] = [];
   const times = await timePairs({
     ...{ pairs, progress, signal },
-    ready: () => sandbox.ready(),
-    ours: async () => warmed.push(warmedBy(await sandbox.run(program))),
+    ready: () => sandbox.ready(program.language),
+    ours: async () => warmed.push((await sandbox.run(program)).meta.warm),
     baseline: bare,
   });
   const counted = warmed.slice(-pairs);
@@ -82,10 +77,8 @@ async function measure(
     ours,
     baseline: { ...compared.baseline, what: baseline.what },
     ratio,
-    ...(wish.warm ? { warm: { executions: pairs, by: [...new Set(counted)].filter(isTold) } } : {}),
+    ...(wish.warm
+      ? { warm: { executions: pairs, by: [...new Set(counted)].filter((by) => by !== undefined) } }
+      : {}),
   };
-}
-
-function isTold(by: string | undefined): by is string {
-  return by !== undefined;
 }

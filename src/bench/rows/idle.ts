@@ -1,7 +1,7 @@
-import { warmedBy } from '../openSandbox.ts';
 import { descendants, memoryMb } from '../processes.ts';
 import type { Bench, NotMeasured, Row } from '../row.ts';
 import { spreadOf } from '../statistics.ts';
+import { notWarm } from './comparison.ts';
 import { PYTHON } from './programs.ts';
 
 /** How many more wait the second time: what all of them share is in both figures, and so in neither row's. */
@@ -68,16 +68,14 @@ async function withWaiting<Result>(
 ): Promise<Result | NotMeasured> {
   const sandbox = await bench.open({ runtime: 'bubblewrap', warm: true, waiting });
   try {
-    await sandbox.run(PYTHON);
-    await sandbox.ready();
-    if (warmedBy(await sandbox.run(PYTHON)) === undefined) return notWarm();
-    await sandbox.ready();
+    const because = await sandbox.ready('python');
+    if (because !== undefined) return notWarm(because);
     return await measure(async () => {
-      await sandbox.ready();
+      await sandbox.ready('python');
       const start = performance.now();
       const result = await sandbox.run(PYTHON);
       const milliseconds = performance.now() - start;
-      if (warmedBy(result) === undefined) throw new Error('One was not warm.');
+      if (result.meta.warm === undefined) throw new Error('One was not warm.');
       return milliseconds;
     });
   } finally {
@@ -98,13 +96,4 @@ async function times(
     progress(done + run + 1, 4 * Math.ceil(pairs / 2));
   }
   return measured;
-}
-
-/** What is said of a row that is about sandboxes that wait, where none does. */
-export function notWarm(): NotMeasured {
-  return {
-    status: 'not_warm',
-    reason: 'It is not warmed here: no execution found an interpreter that waits.',
-    fix: 'Run: glovebox doctor',
-  };
 }

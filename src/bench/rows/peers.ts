@@ -58,7 +58,7 @@ export const PEER_ROWS: readonly Row[] = [
       writeFileSync(settings, JSON.stringify(closed(workspace)));
       const program = createRequire(import.meta.url).resolve(`${PACKAGE}/dist/cli.js`);
       const python = await bench.interpreter('python');
-      const args = [program, '--settings', settings, python, '-c', PYTHON.code];
+      const args = [program, '--settings', settings, '-c', `'${python}' -c '${PYTHON.code}'`];
       return beside(bench, async () =>
         expectOutput(await bareProcess(process.execPath, args, { cwd: workspace }), PYTHON.prints),
       );
@@ -88,8 +88,9 @@ async function load(): Promise<Peer | NotMeasured> {
   };
 }
 
-async function beside({ pairs, progress, signal, ...bench }: Bench, ours: Subject): Promise<Measured> {
-  const baseline = await BARE_PYTHON.subject({ pairs, progress, signal, ...bench });
+async function beside(bench: Bench, ours: Subject): Promise<Measured> {
+  const { pairs, progress, signal } = bench;
+  const baseline = await BARE_PYTHON.subject(bench);
   const compared = compare(await timePairs({ pairs, progress, signal, ours, baseline }));
   return {
     status: 'measured',

@@ -17,17 +17,28 @@ print(table.groupby("kind")["size"].sum().to_dict())`,
 };
 
 /** The interpreter that sandboxes use too, started as Node starts a process by itself, with our own environment. */
-export const BARE_PYTHON = barePython('bare python3 -c', PYTHON);
+export const BARE_PYTHON = {
+  what: 'bare python3 -c',
+  async subject(bench) {
+    const python = await bench.interpreter('python');
+    return async () => expectOutput(await bareProcess(python, ['-c', PYTHON.code]), PYTHON.prints);
+  },
+} as const satisfies Baseline;
 
-export function barePython(what: string, { code, prints }: KnownProgram): Baseline {
-  return {
-    what,
-    async subject(bench) {
-      const python = await bench.interpreter('python');
-      return async () => expectOutput(await bareProcess(python, ['-c', code]), prints);
-    },
-  };
-}
+/** The same for a program that needs pandas, where that is installed. */
+export const BARE_PANDAS: Baseline = {
+  what: 'bare python3 -c, which imports pandas',
+  async subject(bench) {
+    const python = await bench.interpreter('python');
+    try {
+      await bareProcess(python, ['-c', 'import pandas']);
+    } catch {
+      const fix = 'Name another Python with SANDBOX_PYTHON, or install pandas for this one.';
+      return { status: 'skipped', reason: `${python} cannot import pandas.`, fix };
+    }
+    return async () => expectOutput(await bareProcess(python, ['-c', PANDAS.code]), PANDAS.prints);
+  },
+};
 
 /** With a clean environment, because one that names certificates costs Node more than its whole start. */
 export const BARE_NODE: Baseline = {

@@ -3,8 +3,8 @@ import { comparison } from './comparison.ts';
 import {
   BARE_BASH,
   BARE_NODE,
+  BARE_PANDAS,
   BARE_PYTHON,
-  barePython,
   JAVASCRIPT,
   PANDAS,
   PYTHON,
@@ -44,7 +44,7 @@ export const WARM_ROWS: readonly Row[] = [
     what: 'A small table grouped with pandas, which the waiting interpreter has imported (preload).',
     sandbox: { runtime: 'bubblewrap', warm: true, preload: ['pandas'] },
     program: PANDAS,
-    baseline: barePython('bare python3 -c, importing pandas', PANDAS),
+    baseline: BARE_PANDAS,
   }),
   {
     name: 'bubblewrap.python.warm.large_host',
