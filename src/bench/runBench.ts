@@ -41,7 +41,8 @@ export async function runBench(options: BenchOptions): Promise<BenchReport> {
   const loaded = await loadSettings(configFile === undefined ? {} : { configFile, overrideKind: 'flag' });
   const folder = await mkdtemp(join(tmpdir(), 'glovebox-bench-'));
   try {
-    const means = await meansFor(options, loaded, folder);
+    const interpreters = new InterpreterFinder(runtimeOptions(loaded).interpreters);
+    const means = meansFor(options, { loaded, interpreters, folder });
     const measured: MeasuredRow[] = [];
     for (const [index, row] of rows.entries()) {
       const { name, what, unit } = row;
@@ -49,7 +50,7 @@ export async function runBench(options: BenchOptions): Promise<BenchReport> {
       progress(0, pairs);
       measured.push({ name, what, unit, result: await measure(row, { ...means, progress }) });
     }
-    const machine = await describeMachine(means);
+    const machine = await describeMachine(interpreters);
     return { measuredAt: new Date().toISOString(), pairs, machine, rows: measured };
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -66,14 +67,18 @@ export async function runBench(options: BenchOptions): Promise<BenchReport> {
   }
 }
 
+interface Surroundings {
+  readonly loaded: LoadedSettings;
+  readonly interpreters: InterpreterFinder;
+  readonly folder: string;
+}
+
 /** What rows measure with; each probe and each interpreter is asked for once. */
-async function meansFor(
+function meansFor(
   { pairs, program, signal }: BenchOptions,
-  loaded: LoadedSettings,
-  folder: string,
-): Promise<Omit<Bench, 'progress'>> {
+  { loaded, interpreters, folder }: Surroundings,
+): Omit<Bench, 'progress'> {
   const runtimes = runtimeOptions(loaded);
-  const interpreters = new InterpreterFinder(runtimes.interpreters);
   const probes = new Map<string, Promise<NotMeasured | undefined>>();
   let files = 0;
   const writeSettings = async (changed: Readonly<Record<string, unknown>> = {}): Promise<string> => {
@@ -101,15 +106,15 @@ async function meansFor(
   }
 }
 
-async function describeMachine({ interpreter }: Pick<Bench, 'interpreter'>): Promise<Machine> {
-  const python = await interpreter('python').catch(() => undefined);
+async function describeMachine(interpreters: InterpreterFinder): Promise<Machine> {
+  const python = await interpreters.find('python').catch(() => undefined);
   return {
     system: `${platform()} ${release()} ${arch()}`,
     processor: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     memoryMb: Math.round(totalmem() / 1024 ** 2),
     node: process.version,
-    ...(python === undefined ? {} : { python }),
+    ...(python === undefined ? {} : { python: python.version }),
     glovebox: packageVersion(),
   };
 }

@@ -5,7 +5,7 @@ import type { BenchReport } from './report.ts';
 
 const machine = {
   ...{ system: 'linux 6.1 x64', processor: 'Some CPU', cores: 2, memoryMb: 8000 },
-  ...{ node: 'v20.20.2', python: '/usr/bin/python3 3.11.2', glovebox: '0.1.0' },
+  ...{ node: 'v20.20.2', python: '3.11.2', glovebox: '0.1.0' },
 };
 
 const warm: Measured = {
@@ -30,7 +30,7 @@ describe('a report as JSON', () => {
       pairs: 100,
       machine: {
         ...{ system: 'linux 6.1 x64', processor: 'Some CPU', cores: 2, memory_mb: 8000 },
-        ...{ node: 'v20.20.2', python: '/usr/bin/python3 3.11.2', glovebox: '0.1.0' },
+        ...{ node: 'v20.20.2', python: '3.11.2', glovebox: '0.1.0' },
       },
       rows: [
         {

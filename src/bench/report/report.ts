@@ -20,7 +20,7 @@ export interface Machine {
   readonly cores: number;
   readonly memoryMb: number;
   readonly node: string;
-  /** Absent where there is none. */
+  /** The version of the one that sandboxes use; absent where there is none. */
   readonly python?: string;
   readonly glovebox: string;
 }

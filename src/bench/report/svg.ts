@@ -39,7 +39,9 @@ export function latencySvg(report: Pick<BenchReport, 'rows' | 'pairs'>): string 
       `<text class="small" x="${scale.x(tick)}" y="${bottom + 16}" text-anchor="middle">${formatNumber(tick)}</text>`,
     ]),
     ...bars.flatMap((bar, index) => drawBar(bar, TOP + index * LINE, scale)),
-    `<text class="small" x="${LABELS}" y="${bottom + 36}">ms</text>`,
+    ...KINDS.flatMap(({ kind, meaning }, index) =>
+      drawLegend(kind, meaning, LABELS + index * 170, bottom + 28),
+    ),
     '</svg>',
   ].join('\n')}\n`;
 }
@@ -72,12 +74,11 @@ function scaleFor(bars: readonly Bar[]): Scale {
 function drawBar({ name, result: { ours, baseline, ratio } }: Bar, y: number, { x }: Scale): string[] {
   const middle = y + BAR / 2;
   const text = middle + 4;
-  const figures = `${formatFigure(ours.p50, 'ms')}${ratio === undefined ? '' : ` (× ${formatNumber(ratio)})`}`;
+  const figures = `${formatFigure(ours.p50, 'ms')}${ratio === undefined ? '' : ` (${formatNumber(ratio)} ×)`}`;
   const end = Math.max(x(ours.p95), x(baseline?.p50 ?? ours.p50));
-  const kind = name.split('.').includes('warm') ? 'warm' : name.startsWith('srt.') ? 'peer' : 'cold';
   return [
     `<text class="label" x="${LABELS - 10}" y="${text}" text-anchor="end">${escapeXml(name)}</text>`,
-    `<rect class="${kind}" x="${LABELS}" y="${y}" width="${round(x(ours.p50) - LABELS)}" height="${BAR}" rx="2"/>`,
+    `<rect class="${kindOf(name)}" x="${LABELS}" y="${y}" width="${round(x(ours.p50) - LABELS)}" height="${BAR}" rx="2"/>`,
     `<line class="spread" x1="${x(ours.p50)}" x2="${x(ours.p95)}" y1="${middle}" y2="${middle}"/>`,
     ...(baseline === undefined
       ? []
@@ -85,6 +86,24 @@ function drawBar({ name, result: { ours, baseline, ratio } }: Bar, y: number, { 
           `<line class="baseline" x1="${x(baseline.p50)}" x2="${x(baseline.p50)}" y1="${y - 3}" y2="${y + BAR + 3}"/>`,
         ]),
     `<text class="figures" x="${end + 8}" y="${text}">${escapeXml(figures)}</text>`,
+  ];
+}
+
+const KINDS = [
+  { kind: 'warm', meaning: 'made ready before' },
+  { kind: 'cold', meaning: 'made for the program' },
+  { kind: 'peer', meaning: 'another package' },
+] as const;
+
+function kindOf(name: string): (typeof KINDS)[number]['kind'] {
+  if (name.startsWith('srt.')) return 'peer';
+  return name.split('.').includes('warm') ? 'warm' : 'cold';
+}
+
+function drawLegend(kind: string, meaning: string, x: number, y: number): string[] {
+  return [
+    `<rect class="${kind}" x="${x}" y="${y}" width="12" height="12" rx="2"/>`,
+    `<text class="small" x="${x + 18}" y="${y + 10}">${meaning}</text>`,
   ];
 }
 

@@ -15,8 +15,8 @@ export function benchTable({ rows, machine, pairs }: BenchReport): string {
     const { name, ratio, must, aim, p50, p95, min, baseline, n } = cellsOf(row);
     table.push([name, ratio, must, aim, p50, p95, min, baseline, n]);
   }
-  const { system, processor, cores, node, python = 'no Python' } = machine;
-  const where = `${pairs} interleaved pairs; ${system}, ${cores} × ${processor}, Node ${node}, ${python}.`;
+  const { system, processor, cores, node, python = 'none' } = machine;
+  const where = `${pairs} interleaved pairs; ${system}, ${cores} × ${processor}, Node ${node.replace(/^v/, '')}, Python: ${python}.`;
   const remarks = [where, ...rows.flatMap(remarksOf)];
   return [table.toString(), '', ...remarks.flatMap((remark) => wrap(forTerminal(remark), '', '  '))].join(
     '\n',
