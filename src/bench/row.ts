@@ -26,6 +26,8 @@ export interface Bench {
   open(wish: SandboxWish): Promise<OpenedSandbox>;
   /** Why a runtime cannot be measured here; undefined where it can. */
   whyNot(runtime: string): Promise<NotMeasured | undefined>;
+  /** The file of our own command line. */
+  readonly program: string;
   /** Measures the row of this name in a process of its own that holds so many MB. */
   inLargeProcess(name: string, heapMb: number): Promise<Measured | NotMeasured>;
   /** A folder of this run, which is gone afterwards. */

@@ -87,7 +87,7 @@ function meansFor(
     return file;
   };
   return {
-    ...{ pairs, folder, signal },
+    ...{ pairs, folder, program, signal },
     interpreter: async (language) => (await interpreters.find(language)).path,
     open: async (wish) => openSandbox(wish, { configFile: await writeSettings(wish.settings), cwd: folder }),
     whyNot(name) {
