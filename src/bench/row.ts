@@ -29,7 +29,7 @@ export interface Bench {
   /** The file of our own command line. */
   readonly program: string;
   /** Measures the row of this name in a process of its own that holds so many MB. */
-  inLargeProcess(name: string, heapMb: number): Promise<Measured | NotMeasured>;
+  inLargeProcess(name: string, heldMb: number): Promise<Measured | NotMeasured>;
   /** A folder of this run, which is gone afterwards. */
   readonly folder: string;
   /** Told how much of the row is done. */

@@ -95,8 +95,8 @@ function meansFor(
       probes.set(name, known);
       return known;
     },
-    inLargeProcess: async (name, heapMb) =>
-      measureInLargeProcess({ program, name, pairs, heapMb, configFile: await writeSettings() }),
+    inLargeProcess: async (name, heldMb) =>
+      measureInLargeProcess({ program, name, pairs, heldMb, configFile: await writeSettings() }),
   };
 
   async function probe(name: string): Promise<NotMeasured | undefined> {

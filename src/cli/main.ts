@@ -107,7 +107,9 @@ Examples:
     .option('--output <file>', 'write the JSON to this file as well')
     .option('--svg <file>', 'draw a picture of the latencies')
     .option(...JSON_FLAG)
-    .addOption(new Option('--heap-mb <n>', 'fill the heap of this process first').hideHelp())
+    .addOption(
+      new Option('--hold-mb <n>', 'hold so much memory meanwhile, as a large program does').hideHelp(),
+    )
     .option(...CONFIG)
     .addHelpText(
       'after',

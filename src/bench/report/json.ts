@@ -1,5 +1,5 @@
 import { GOALS, type Goal, meets } from '../goals.ts';
-import type { Measured, NotMeasured } from '../row.ts';
+import type { Measured, NotMeasured, Unit } from '../row.ts';
 import type { Spread } from '../statistics.ts';
 import type { BenchReport, MeasuredRow } from './report.ts';
 
@@ -22,7 +22,7 @@ export interface JsonReport {
 export type JsonRow = {
   readonly name: string;
   readonly what: string;
-  readonly unit: string;
+  readonly unit: Unit;
   /** What is compared with them, which side is better, and whether it is met; null where there is no such goal. */
   readonly goal: {
     readonly of: Goal['of'];
@@ -83,8 +83,23 @@ export function comparedFigure({ of }: Pick<Goal, 'of'>, result: Measured | NotM
   return of === 'ratio' ? result.ratio : result.ours.p50;
 }
 
-/** What another process of this same version has printed for one row. */
-export function resultFromJson(row: JsonRow): Measured | NotMeasured {
+/** What was written as JSON by this same version. */
+export function reportFromJson({ measured_at, pairs, machine, rows }: JsonReport): BenchReport {
+  const { memory_mb, python, ...rest } = machine;
+  return {
+    measuredAt: measured_at,
+    pairs,
+    machine: { ...rest, memoryMb: memory_mb, ...(python === null ? {} : { python }) },
+    rows: rows.map((row) => ({
+      name: row.name,
+      what: row.what,
+      unit: row.unit,
+      result: resultFromJson(row),
+    })),
+  };
+}
+
+function resultFromJson(row: JsonRow): Measured | NotMeasured {
   if (row.status !== 'measured') {
     const { status, reason, fix } = row;
     return { status, reason, ...(fix === null ? {} : { fix }) };

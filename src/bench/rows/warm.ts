@@ -48,7 +48,7 @@ export const WARM_ROWS: readonly Row[] = [
   }),
   {
     name: 'bubblewrap.python.warm.large_host',
-    what: `bubblewrap.python.warm with ${LARGE_MB} MB of live objects in the program that asks.`,
+    what: `bubblewrap.python.warm, asked for by a program that holds ${LARGE_MB} MB, half of it objects and half of it buffers.`,
     unit: 'ms',
     measure: (bench) => bench.inLargeProcess('bubblewrap.python.warm', LARGE_MB),
   },

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { liveHeap } from '../../bench/largeProcess.ts';
+import { liveMemory } from '../../bench/largeProcess.ts';
 import { reportToJson } from '../../bench/report/json.ts';
 import { latencySvg } from '../../bench/report/svg.ts';
 import { ROWS } from '../../bench/rows/index.ts';
@@ -18,7 +18,7 @@ export interface BenchFlags {
   readonly json?: boolean;
   readonly output?: string;
   readonly svg?: string;
-  readonly heapMb?: string;
+  readonly holdMb?: string;
   readonly config?: string;
 }
 
@@ -29,7 +29,7 @@ const QUICK_PAIRS = 20;
 export async function bench(flags: BenchFlags, program: string): Promise<number> {
   const rows = selectRows(ROWS, flags);
   const pairs = whole('--pairs', flags.pairs) ?? (flags.quick ? QUICK_PAIRS : USUAL_PAIRS);
-  const held = liveHeap(whole('--heap-mb', flags.heapMb) ?? 0);
+  const held = liveMemory(whole('--hold-mb', flags.holdMb) ?? 0);
   return cancellable(async (signal) => {
     const progress = progressLine(rows.length);
     const report = await runBench({
