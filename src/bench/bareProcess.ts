@@ -4,6 +4,8 @@ export interface BareOptions {
   /** All of its environment; our own by default, as Node does it. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Ends it, by `SIGTERM`. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -13,12 +15,13 @@ export interface BareOptions {
 export function bareProcess(
   program: string,
   args: readonly string[],
-  { env, cwd }: BareOptions = {},
+  { env, cwd, signal }: BareOptions = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       ...(env === undefined ? {} : { env }),
       ...(cwd === undefined ? {} : { cwd }),
+      ...(signal === undefined ? {} : { signal }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
@@ -29,9 +32,15 @@ export function bareProcess(
     child.stderr.on('data', (chunk) => {
       complaint += String(chunk);
     });
-    child.once('error', reject);
+    let failure: Error | undefined;
+    child.once('error', (error) => {
+      failure = error;
+      // There is nothing whose end could be waited for.
+      if (child.pid === undefined) reject(error);
+    });
     child.once('close', (code) => {
-      if (code === 0) resolve(output);
+      if (failure !== undefined) reject(failure);
+      else if (code === 0) resolve(output);
       else reject(new Error(`${program} ended with ${code}: ${complaint || output}`));
     });
   });

@@ -20,6 +20,7 @@ export interface LargeProcess {
   readonly pairs: number;
   readonly heldMb: number;
   readonly configFile: string;
+  readonly signal: AbortSignal;
 }
 
 /** Measures one row in another process of this command, which first holds so many MB. */
@@ -29,13 +30,14 @@ export async function measureInLargeProcess({
   pairs,
   heldMb,
   configFile,
+  signal,
 }: LargeProcess): Promise<Measured | NotMeasured> {
-  const output = await bareProcess(process.execPath, [
-    ...process.execArgv,
-    `--max-old-space-size=${2 * heldMb + 1024}`,
+  const args = [
+    ...[...process.execArgv, `--max-old-space-size=${2 * heldMb + 1024}`],
     ...[program, 'bench', '--json', '--only', name, '--pairs', String(pairs)],
     ...['--hold-mb', String(heldMb), '--config', configFile],
-  ]);
+  ];
+  const output = await bareProcess(process.execPath, args, { signal });
   const [row] = reportFromJson(JSON.parse(output) as JsonReport).rows;
   if (row === undefined) throw new Error(`The other process has measured nothing: ${output}`);
   return row.result;

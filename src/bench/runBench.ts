@@ -96,7 +96,10 @@ function meansFor(
       return known;
     },
     inLargeProcess: async (name, heldMb) =>
-      measureInLargeProcess({ program, name, pairs, heldMb, configFile: await writeSettings() }),
+      measureInLargeProcess({
+        ...{ program, name, pairs, heldMb, signal },
+        configFile: await writeSettings(),
+      }),
   };
 
   async function probe(name: string): Promise<NotMeasured | undefined> {

@@ -40,9 +40,9 @@ export async function bench(flags: BenchFlags, program: string): Promise<number>
     if (flags.output !== undefined) await writeTo('--output', flags.output, json);
     if (flags.svg !== undefined) await writeTo('--svg', flags.svg, latencySvg(report));
     process.stdout.write(flags.json ? json : `${benchTable(report)}\n`);
-    // Named here, so that it is there all the time.
-    held.at(0);
-    return report.rows.some(({ result }) => result.status === 'failed') ? 1 : 0;
+    const hasFailed = report.rows.some(({ result }) => result.status === 'failed');
+    // Who has us hold memory reads the report. It is held until here.
+    return hasFailed && held.length === 0 ? 1 : 0;
   });
 }
 
