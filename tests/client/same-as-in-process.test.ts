@@ -53,8 +53,6 @@ const PASSING = new Set([
   'uid',
   'at',
   'artifact',
-  // A server keeps sandboxes ready.
-  'warm',
 ]);
 
 function comparable(value: unknown): unknown {
@@ -62,6 +60,9 @@ function comparable(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1');
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, held]) => [key, PASSING.has(key) ? typeof held : comparable(held)]),
+    Object.entries(value)
+      // A server keeps sandboxes ready.
+      .filter(([key]) => key !== 'warm')
+      .map(([key, held]) => [key, PASSING.has(key) ? typeof held : comparable(held)]),
   );
 }

@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { STAND_INS } from '../host/furniture.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { type HostView, readHostView, readNetworkFiles } from '../host/hostView.ts';
 import { prefixesOf } from '../host/interpreters.ts';
 import { STATUS_FD } from '../host/launcher.ts';
 import { hasOneProgram } from '../host/programGroups.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
-import { writeVisible } from '../host/visible.ts';
 import { relayProgram } from '../relay/relay.ts';
 import type { ByteSource, Command, Enforced, GuestProcess, Relay, RelayWish } from '../runtime.ts';
-import { bubblewrapArguments, NOTHING, RELAY_PATH, type RelaySpec, relayArguments } from './arguments.ts';
+import { bubblewrapArguments, RELAY_PATH, type RelaySpec, relayArguments } from './arguments.ts';
 import { readEnforced } from './enforced.ts';
 import { type BubblewrapParts, refuseEarlyCode, SECCOMP_FD, startProgram } from './program.ts';
 import { SharedNetwork } from './sharedNetwork.ts';
+import { furnish } from './stage.ts';
 
 /** The relay's program in the stage. */
 const RELAY_PROGRAM = 'relay';
@@ -39,11 +38,8 @@ export class BubblewrapGuest extends StagedGuest {
   static create(parts: BubblewrapParts): BubblewrapGuest {
     const { spec } = parts;
     const { folder } = parts.stage;
+    furnish(parts.stage);
     writeFileSync(folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
-    writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
-    for (const [name, { text }] of Object.entries(STAND_INS)) {
-      writeVisible(folder.entry(name), text);
-    }
     const relay = relayProgram(process.arch);
     if (relay && !hasOneProgram(spec))
       writeFileSync(folder.entry(RELAY_PROGRAM), relay, { mode: 0o555, flag: 'wx' });

@@ -50,8 +50,10 @@ export interface Start {
   readonly waiting: Waiting;
   /** What bubblewrap is told about namespaces and mounts. */
   readonly view: readonly string[];
-  /** True for our relay, which sees no other program and starts none. */
+  /** True for our relay, which sees no other program and starts none, and for a fork server. */
   readonly isOurs: boolean;
+  /** True for a fork server, which gives up its rights by itself, and holds what it makes to its limits. */
+  readonly keepsRights?: boolean;
   /** Told of a process in the program's namespaces, while it runs. */
   readonly made: (pid: number) => void;
 }
@@ -167,7 +169,7 @@ function prepareFiles(stage: BubblewrapStage, command: Command, words: readonly 
 
 function writeOrders(
   parts: BubblewrapParts,
-  { command, isOurs }: Start,
+  { command, isOurs, keepsRights = false }: Start,
   files: StartFiles,
   { cgroup }: ProgramGroup,
 ): Orders {
@@ -180,12 +182,14 @@ function writeOrders(
     steps: [
       ...files.input.steps,
       ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-      ...programRlimits(parts.spec, parts.capabilities, command.limits),
+      ...(keepsRights
+        ? [{ limit: 'coreBlocks' as const, value: 0 }]
+        : programRlimits(parts.spec, parts.capabilities, command.limits)),
       { openFile: files.arguments, as: ARGUMENTS_FD },
-      { openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD },
+      ...(keepsRights ? [] : [{ openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD }]),
     ],
     program: [
-      ...(stage.userNamespace === undefined ? drop : []),
+      ...(stage.userNamespace === undefined && !keepsRights ? drop : []),
       ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
       ...(isOurs ? [] : insideLimits(parts, command.limits)),
       ...command.argv,

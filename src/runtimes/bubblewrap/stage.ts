@@ -1,7 +1,10 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, writeFileSync } from 'node:fs';
+import { STAND_INS } from '../host/furniture.ts';
 import type { OutputPipes } from '../host/pipes.ts';
 import type { SandboxUser } from '../host/sandboxUser.ts';
 import { createStage, mountPoint, type Stage } from '../host/stage.ts';
+import { writeVisible } from '../host/visible.ts';
+import { NOTHING } from './arguments.ts';
 import type { Tools } from './tools.ts';
 
 /** A stage, and where folders that its user cannot reach by their own path are bound, by that path. */
@@ -40,6 +43,12 @@ export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<
     steps: [...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
   });
   return { ...stage, bound };
+}
+
+/** Puts the files there that stand in for the host's in every view. */
+export function furnish({ folder }: Stage): void {
+  writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
+  for (const [name, { text }] of Object.entries(STAND_INS)) writeVisible(folder.entry(name), text);
 }
 
 /** True when every user may pass through all folders on the way to it. */

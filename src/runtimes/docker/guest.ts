@@ -2,6 +2,7 @@ import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
 import { assertFits } from '../host/launch.ts';
+import { PendingFiles } from '../host/pendingFiles.ts';
 import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay, Root } from '../runtime.ts';
 import { writeOrders } from './bootstrap.ts';
 import { assertFitsProcesses, diskShares, limitsInShell, tightened, WRITABLE } from './container.ts';
@@ -9,7 +10,6 @@ import { type ContainerState, removeVolume } from './containers.ts';
 import { readEnforced } from './enforced.ts';
 import { interpreterIn } from './image.ts';
 import type { Keeper } from './keeper.ts';
-import { PendingFiles } from './pendingFiles.ts';
 import { containerFailed, type ProgramContainer } from './program.ts';
 import {
   type DockerParts,

@@ -86,6 +86,13 @@ export class Launcher {
     this.#pipe(ORDERS_FD).end(`\n${variables}`);
   }
 
+  /** What it became is no reason for this process to go on; it ends with us, as before it had its orders. */
+  letGo(): void {
+    this.#hold('unref');
+    this.output.stdout.unref();
+    this.output.stderr.unref();
+  }
+
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
     this.#hold('ref');

@@ -12,6 +12,7 @@ export class PipeSource implements ByteSource {
   readonly #socket: Socket;
   #chunk: Uint8Array | undefined;
   #ended = false;
+  #holdsUs = true;
   #error: Error | undefined;
   #wake: () => void = () => {};
 
@@ -48,7 +49,7 @@ export class PipeSource implements ByteSource {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    this.#socket.ref();
+    if (this.#holdsUs) this.#socket.ref();
     try {
       for (;;) {
         if (this.#chunk === undefined && !this.#ended) {
@@ -67,6 +68,12 @@ export class PipeSource implements ByteSource {
     } finally {
       this.destroy();
     }
+  }
+
+  /** From here on whoever reads it is no reason for this process to go on either. */
+  unref(): void {
+    this.#holdsUs = false;
+    this.#socket.unref();
   }
 
   destroy(): void {

@@ -40,8 +40,8 @@ export interface StreamOwner {
 
 /** Standard output and error of one program. */
 export interface OutputPipes {
-  readonly stdout: ByteSource;
-  readonly stderr: ByteSource;
+  readonly stdout: PipeSource;
+  readonly stderr: PipeSource;
   /** Descriptors for the child's `stdio`. */
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */

@@ -69,11 +69,15 @@ const DEADLINE_MS = 10_000;
 /** Where the process that made the stage finds the orders for the first program. */
 const FIRST_ORDERS = 'orders-first';
 
+/** How many files and folders a disk of this size may hold. */
+export function inodesFor(diskMb: number): number {
+  return Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
+}
+
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
 export async function createStage(spec: StageSpec): Promise<Stage> {
   const { enter, withUserNamespace, tools, user, diskMb, mount, steps, output } = spec;
-  const inodes = Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
-  const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodes},mode=0755,nosuid,nodev`;
+  const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodesFor(diskMb)},mode=0755,nosuid,nodev`;
   const memory: LaunchStep = { mountMemory: mount, options, with: tools.mount };
   const launcher = Launcher.start({
     argv: [...enter, ...launcherArguments(tools.bash, [memory, ...steps], `${mount}/${FIRST_ORDERS}`)],

@@ -1,3 +1,5 @@
+import { keptAlive } from './keptAlive.ts';
+
 /**
  * Ends guests that were used, behind whatever goes on at the moment. So many may be on their way at a time: whoever brings
  * one more waits until another one is gone.
@@ -25,7 +27,7 @@ export class Burials {
           this.#waiting.shift()?.();
           resolve();
         };
-        destroy().catch(failed).then(over, over);
+        keptAlive(destroy()).catch(failed).then(over, over);
       });
     });
     this.#dying.add(burial);

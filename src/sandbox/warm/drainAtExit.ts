@@ -18,5 +18,9 @@ export function needNotDrainAtExit(pool: Drainable): void {
 }
 
 function drainAll(): void {
-  for (const pool of waiting) void pool.drain();
+  for (const pool of waiting) {
+    pool
+      .drain()
+      .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)));
+  }
 }

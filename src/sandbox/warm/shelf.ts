@@ -21,7 +21,7 @@ export interface Counts {
 }
 
 /** How many of one kind there may be. */
-interface Bounds {
+export interface Bounds {
   readonly min: number;
   readonly max: number;
 }
@@ -41,6 +41,8 @@ export class Shelf {
   usedAt = 0;
   /** Why no more are made, in a sentence. */
   stopped: string | undefined;
+  /** What went wrong last, since one was of use. */
+  lastFailure: string | undefined;
   #target = 0;
   #warmedBy: WarmedBy | undefined;
   #failures = 0;
@@ -61,7 +63,9 @@ export class Shelf {
   /** How many are missing. */
   missing(now: number): number {
     if (this.stopped !== undefined || now < this.#retryAt) return 0;
-    return Math.max(0, this.#target - this.idle.size - this.making);
+    const missing = Math.max(0, this.#target - this.idle.size - this.making);
+    // Where one has failed, one more is tried, and not as many as are missing.
+    return this.#failures === 0 ? missing : Math.min(missing, 1 - Math.min(1, this.making));
   }
 
   /** Somebody wants at least as many as there always are. */
@@ -115,6 +119,7 @@ export class Shelf {
   /** One was of use. */
   succeed(): void {
     this.#failures = 0;
+    this.lastFailure = undefined;
     this.#retryAt = 0;
   }
 

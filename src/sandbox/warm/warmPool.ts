@@ -5,17 +5,14 @@ import type { Guest, Runtime, SandboxSpec, WarmedBy } from '../../runtimes/runti
 import { Bell } from '../bell.ts';
 import { Burials } from './burials.ts';
 import { drainAtExit, needNotDrainAtExit } from './drainAtExit.ts';
+import { keptAlive } from './keptAlive.ts';
 import { Places } from './places.ts';
-import {
-  MADE_AT_ONCE,
-  MOST_KINDS,
-  POOL_DEFAULTS,
-  REFILL_WITHIN_MS,
-  type WarmPoolOptions,
-} from './poolOptions.ts';
-import type { Discard, WarmEvent, WarmPoolState, WarmTotals } from './poolState.ts';
-import { type Counts, type IdleGuest, Shelf } from './shelf.ts';
-import { type WarmKind, warmKey } from './warmKey.ts';
+import { MADE_AT_ONCE, POOL_DEFAULTS, type WarmPoolOptions } from './poolOptions.ts';
+import type { Discard, WarmEvent, WarmPoolState } from './poolState.ts';
+import { PoolTimers } from './poolTimers.ts';
+import type { IdleGuest, Shelf } from './shelf.ts';
+import { Shelves } from './shelves.ts';
+import type { WarmKind } from './warmKey.ts';
 
 /** A guest that was handed out, for one program. */
 export interface WarmGuest {
@@ -38,19 +35,14 @@ export class WarmPool implements AsyncDisposable {
   readonly #onEvent: WarmPoolOptions['onEvent'];
   readonly #places: Places;
   readonly #burials: Burials;
-  readonly #byKey = new WeakMap<Runtime, Map<string, Shelf>>();
-  /** The one that was used longest ago comes first. */
-  readonly #shelves = new Set<Shelf>();
-  readonly #totals = new Map<string, WarmTotals & Counts>();
+  readonly #shelves: Shelves;
+  readonly #timers: PoolTimers;
   readonly #makings = new Set<Promise<void>>();
   readonly #made = new Bell();
   readonly #closing = new AbortController();
   #inUse = 0;
   /** What waits and what is being made, by estimate. */
   #estimatedMb = 0;
-  #behind: NodeJS.Immediate | undefined;
-  #soon: NodeJS.Timeout | undefined;
-  #sweeping: NodeJS.Timeout | undefined;
   #unused: (() => void)[] = [];
   #closed: Promise<void> | undefined;
 
@@ -59,6 +51,12 @@ export class WarmPool implements AsyncDisposable {
     this.#onEvent = onEvent;
     this.#places = new Places(this.#options.maxConcurrent);
     this.#burials = new Burials(this.#options.maxDying);
+    this.#shelves = new Shelves(this.#options);
+    this.#timers = new PoolTimers({
+      refill: () => this.#refill(),
+      sweep: () => this.#sweep(),
+      idleSec: this.#options.idleSec,
+    });
     // Whatever is being made listens.
     setMaxListeners(0, this.#closing.signal);
   }
@@ -77,21 +75,20 @@ export class WarmPool implements AsyncDisposable {
   /** One that is ready for exactly this, or undefined. Takes no longer where there are many. */
   take(runtime: Runtime, kind: WarmKind): WarmGuest | undefined {
     if (this.#closed !== undefined) return undefined;
-    const shelf = this.#shelfOf(runtime, kind);
-    this.#use(shelf);
+    const shelf = this.#use(runtime, kind);
     if (shelf.stopped !== undefined) {
-      this.#count(shelf, 'missed');
+      this.#shelves.count(shelf, 'missed');
       return undefined;
     }
-    this.#refillSoon();
+    this.#timers.refillSoon();
     const found = this.#nextOf(shelf);
     if (found === undefined) {
-      this.#count(shelf, 'missed');
+      this.#shelves.count(shelf, 'missed');
       shelf.grow();
       this.#tell({ type: 'missed', ...shelf.name });
       return undefined;
     }
-    this.#count(shelf, 'taken');
+    this.#shelves.count(shelf, 'taken');
     shelf.inUse++;
     this.#inUse++;
     const { id, guest, warmedBy } = found;
@@ -105,23 +102,23 @@ export class WarmPool implements AsyncDisposable {
    */
   async fill(runtime: Runtime, kind: WarmKind): Promise<WarmedBy | undefined> {
     if (this.#closed !== undefined) return undefined;
-    const shelf = this.#shelfOf(runtime, kind);
-    this.#use(shelf);
+    const shelf = this.#use(runtime, kind);
     shelf.want();
     const before = shelf.counts.failed;
     const isEnough = (): boolean => shelf.idle.size >= shelf.min || shelf.stopped !== undefined;
     while (!isEnough() && this.#closed === undefined && shelf.counts.failed === before) {
-      this.#refill();
+      this.#timers.refillNow();
       // No memory for more, and nothing on its way.
       if (this.#makings.size === 0) break;
-      await this.#made.rung();
+      await keptAlive(this.#made.rung());
     }
     return shelf.idle.size === 0 ? undefined : shelf.warmedBy;
   }
 
-  /** Why none of this is made ready any more, in a sentence. */
+  /** Why none of this is made ready, or what went wrong last, in a sentence. */
   whyNot(runtime: Runtime, kind: WarmKind): string | undefined {
-    return this.#byKey.get(runtime)?.get(warmKey(kind))?.stopped;
+    const shelf = this.#shelves.find(runtime, kind);
+    return shelf?.stopped ?? shelf?.lastFailure;
   }
 
   state(): WarmPoolState {
@@ -129,7 +126,7 @@ export class WarmPool implements AsyncDisposable {
     const idle = kinds.reduce((sum, kind) => sum + kind.idle, 0);
     return {
       kinds,
-      totals: [...this.#totals.values()].map((totals) => ({ ...totals })),
+      totals: this.#shelves.totals,
       ...{ idle, inUse: this.#inUse, dying: this.#burials.dying },
       ...{ running: this.#places.inUse, waiting: this.#places.waiting },
       estimatedMb: this.#estimatedMb,
@@ -139,9 +136,9 @@ export class WarmPool implements AsyncDisposable {
   /** Ends all that wait, and resolves when they are gone. Whoever asks again fills it again. */
   async drain(): Promise<void> {
     for (const shelf of [...this.#shelves]) this.#forget(shelf, 'closed');
-    this.#stopTimers();
-    await Promise.all(this.#makings);
-    await this.#burials.settled();
+    this.#timers.stop();
+    await keptAlive(Promise.all(this.#makings));
+    await this.#rest();
   }
 
   /** Ends all that wait, and resolves when they and those that are in use are gone. Safe to call twice. */
@@ -157,31 +154,26 @@ export class WarmPool implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#closing.abort();
     await this.drain();
-    if (this.#inUse > 0) await new Promise<void>((resolve) => this.#unused.push(resolve));
+    if (this.#inUse === 0) return;
+    await new Promise<void>((resolve) => this.#unused.push(resolve));
+    await this.#rest();
+  }
+
+  /** Nothing is dying any more, and no driver keeps anything ready for guests to come. */
+  async #rest(): Promise<void> {
     await this.#burials.settled();
+    await keptAlive(Promise.all(this.#shelves.runtimes.map((runtime) => runtime.rest?.())));
   }
 
-  #shelfOf(runtime: Runtime, kind: WarmKind): Shelf {
-    const key = warmKey(kind);
-    const shelves = this.#byKey.get(runtime) ?? new Map<string, Shelf>();
-    const known = shelves.get(key);
-    if (known !== undefined) return known;
-    const shelf = new Shelf(runtime, key, kind, this.#options);
-    this.#byKey.set(runtime, shelves.set(key, shelf));
-    if (this.#shelves.size === 0) {
+  #use(runtime: Runtime, kind: WarmKind): Shelf {
+    const shelf = this.#shelves.use(runtime, kind, performance.now());
+    if (this.#shelves.size === 1) {
       drainAtExit(this);
-      this.#sweeping = setInterval(() => this.#sweep(), Math.max(20, this.#options.idleSec * 250)).unref();
+      this.#timers.sweepSometimes();
     }
-    this.#shelves.add(shelf);
-    const [oldest] = this.#shelves;
-    if (this.#shelves.size > MOST_KINDS && oldest !== undefined) this.#forget(oldest, 'memory');
+    const { oneTooMany } = this.#shelves;
+    if (oneTooMany !== undefined) this.#forget(oneTooMany, 'memory');
     return shelf;
-  }
-
-  #use(shelf: Shelf): void {
-    shelf.usedAt = performance.now();
-    this.#shelves.delete(shelf);
-    this.#shelves.add(shelf);
   }
 
   #nextOf(shelf: Shelf): IdleGuest | undefined {
@@ -212,25 +204,11 @@ export class WarmPool implements AsyncDisposable {
   }
 
   #refillBehind(): void {
-    if (this.#closed !== undefined || this.#behind !== undefined || this.#shelves.size === 0) return;
-    this.#behind = setImmediate(() => {
-      this.#behind = undefined;
-      this.#refill();
-    });
-    this.#behind.unref();
-  }
-
-  #refillSoon(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
-      this.#refill();
-    }, REFILL_WITHIN_MS).unref();
+    if (this.#closed === undefined && this.#shelves.size > 0) this.#timers.refillBehind();
   }
 
   /** Begins to make what is missing, of what was used last first. */
   #refill(): void {
-    clearTimeout(this.#soon);
-    this.#soon = undefined;
     if (this.#closed !== undefined) return;
     const now = performance.now();
     for (const shelf of [...this.#shelves].reverse()) {
@@ -305,7 +283,7 @@ export class WarmPool implements AsyncDisposable {
       throw error;
     }
     shelf.put(idle);
-    this.#count(shelf, 'made');
+    this.#shelves.count(shelf, 'made');
     this.#tell({ type: 'filled', ...shelf.name, warmedBy: idle.warmedBy, idle: shelf.idle.size });
     const gone = (): void => {
       if (!shelf.idle.has(idle)) return;
@@ -317,7 +295,8 @@ export class WarmPool implements AsyncDisposable {
 
   #failed(shelf: Shelf, error: unknown): void {
     const message = messageOf(error);
-    this.#count(shelf, 'failed');
+    shelf.lastFailure = message;
+    this.#shelves.count(shelf, 'failed');
     this.#tell({ type: 'failed', ...shelf.name, message });
     if (shelf.fail(performance.now())) this.#stop(shelf, `It failed too often in a row: ${message}`);
   }
@@ -341,11 +320,10 @@ export class WarmPool implements AsyncDisposable {
   }
 
   #forget(shelf: Shelf, because: Discard): void {
-    this.#shelves.delete(shelf);
-    this.#byKey.get(shelf.runtime)?.delete(shelf.key);
+    this.#shelves.forget(shelf);
     for (const guest of shelf.idle) this.#discard(shelf, guest, because);
     if (this.#shelves.size > 0) return;
-    this.#stopTimers();
+    this.#timers.stop();
     needNotDrainAtExit(this);
   }
 
@@ -366,22 +344,6 @@ export class WarmPool implements AsyncDisposable {
       for (const guest of surplus) this.#discard(shelf, guest, 'surplus');
     }
     this.#refill();
-  }
-
-  #stopTimers(): void {
-    clearInterval(this.#sweeping);
-    clearTimeout(this.#soon);
-    clearImmediate(this.#behind);
-    this.#soon = undefined;
-    this.#behind = undefined;
-  }
-
-  #count({ name, counts }: Shelf, what: keyof Counts): void {
-    counts[what]++;
-    const key = `${name.runtime} ${name.language}`;
-    const totals = this.#totals.get(key) ?? { ...name, taken: 0, missed: 0, made: 0, failed: 0 };
-    totals[what]++;
-    this.#totals.set(key, totals);
   }
 
   #tell(event: WarmEvent): void {

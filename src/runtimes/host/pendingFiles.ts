@@ -1,11 +1,11 @@
 /** The file operations of a workspace before its one program runs: nothing is there but what we put there. */
 import { SandboxError } from '../../errors.ts';
-import { missing, notRegular, tooFull, tooLarge } from '../host/fileRefusals.ts';
-import type { GuestFiles } from '../host/hostGuest.ts';
-import { workspaceComponents } from '../host/workspacePath.ts';
 import type { FileEntry } from '../runtime.ts';
+import { missing, notRegular, tooFull, tooLarge } from './fileRefusals.ts';
+import type { GuestFiles } from './hostGuest.ts';
+import { workspaceComponents } from './workspacePath.ts';
 
-/** Files that are kept here until the program's container takes them. */
+/** Files that are kept here until the program's own process takes them. */
 export class PendingFiles implements GuestFiles {
   readonly #files = new Map<string, Uint8Array>();
   readonly #maxBytes: number;

@@ -1,0 +1,212 @@
+/** The fork servers of one runtime: started when they are first of use, replaced after a while, ended when nobody needs them. */
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { isSandboxError, SandboxError } from '../../../errors.ts';
+import type { CgroupHost } from '../../host/cgroups/cgroup.ts';
+import { Folder } from '../../host/folder.ts';
+import { type FoundInterpreters, prefixesOf } from '../../host/interpreters.ts';
+import { firstChild, sendIfRunning, untilGone } from '../../host/namespaceInit.ts';
+import { readProc } from '../../host/procfs.ts';
+import { ProgramGroups } from '../../host/programGroups.ts';
+import { OPEN_FILES, processorSeconds } from '../../host/rlimits.ts';
+import { inodesFor } from '../../host/stage.ts';
+import type { Capabilities, Guest, SandboxSpec } from '../../runtime.ts';
+import { groupSizes } from '../groupSizes.ts';
+import type { Tools } from '../tools.ts';
+import { ForkedProgram } from './forkedProgram.ts';
+import { ForkedGuest } from './guest.ts';
+import type { ChildLimits } from './protocol.ts';
+import type { ForkServer } from './server.ts';
+import { startServer } from './startServer.ts';
+
+export interface ForkServersParts {
+  readonly tools: Tools;
+  readonly capabilities: Capabilities;
+  readonly cgroups: CgroupHost | undefined;
+}
+
+/**
+ * All that one server makes have its layout of memory and its seeds for hashing: so it is replaced after so many, or
+ * after so long.
+ */
+const MOST_CHILDREN = 2000;
+const OLDEST_MS = 10 * 60_000;
+/** Without anything to keep for so long it is ended. */
+const IDLE_MS = 60_000;
+/** So often in a row may a server fail before no more is started. */
+const MOST_FAILURES = 3;
+
+interface Kept {
+  readonly server: Promise<ForkServer>;
+  readonly startedAt: number;
+  /** How much that it made is still there, or is being made. */
+  live: number;
+  idle?: NodeJS.Timeout;
+}
+
+export class ForkServers {
+  readonly #parts: ForkServersParts;
+  readonly #current = new Map<string, Kept>();
+  readonly #all = new Set<Kept>();
+  #failures = 0;
+  #why: SandboxError | undefined;
+
+  constructor(parts: ForkServersParts) {
+    this.#parts = parts;
+  }
+
+  /** Why nothing is made here any more; undefined while something is. */
+  get unavailable(): SandboxError | undefined {
+    return this.#why;
+  }
+
+  /**
+   * A guest whose interpreter waits, for a spec that wishes for one in Python. Undefined where no fork server works
+   * here; throws `SANDBOX_FAILED` where this one guest could not be made.
+   */
+  async create(spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest | undefined> {
+    if (this.#why !== undefined) return undefined;
+    const kept = this.#take(spec, interpreters);
+    clearTimeout(kept.idle);
+    kept.live++;
+    const released = (): void => this.#released(kept);
+    try {
+      const server = await kept.server;
+      const guest = await this.#make(server, spec, interpreters, released);
+      this.#failures = 0;
+      return guest;
+    } catch (error) {
+      released();
+      if (!isSandboxError(error) || error.code !== 'SANDBOX_FAILED') throw error;
+      this.#drop(kept);
+      if (++this.#failures < MOST_FAILURES) throw error;
+      this.#why = error;
+      return undefined;
+    }
+  }
+
+  /** Ends every server that keeps nothing. Others end with the last that they keep. */
+  async rest(): Promise<void> {
+    await Promise.all([...this.#all].filter(({ live }) => live === 0).map((kept) => this.#end(kept)));
+  }
+
+  #take(spec: SandboxSpec, interpreters: FoundInterpreters): Kept {
+    const preload = spec.warm?.preload ?? [];
+    const network = spec.policy.network === 'open' ? 'inherited' : 'own';
+    const found = [...interpreters].map(([name, one]) => [name, one instanceof SandboxError ? '' : one.path]);
+    const key = JSON.stringify([network, preload, found, prefixesOf(interpreters)]);
+    const known = this.#current.get(key);
+    if (known !== undefined && Date.now() - known.startedAt < OLDEST_MS) return known;
+    if (known !== undefined) this.#drop(known);
+    const { tools, capabilities } = this.#parts;
+    const server = startServer({ tools, capabilities, interpreters, network, preload });
+    server.catch(() => {});
+    const kept: Kept = { server, startedAt: Date.now(), live: 0 };
+    this.#current.set(key, kept);
+    this.#all.add(kept);
+    return kept;
+  }
+
+  /** It makes nothing more, and ends with the last that it keeps. */
+  #drop(kept: Kept): void {
+    for (const [key, one] of this.#current) if (one === kept) this.#current.delete(key);
+    if (kept.live === 0) void this.#end(kept);
+  }
+
+  #released(kept: Kept): void {
+    kept.live--;
+    if (kept.live > 0) return;
+    const isCurrent = [...this.#current.values()].includes(kept);
+    if (!isCurrent) void this.#end(kept);
+    else kept.idle = setTimeout(() => void this.#end(kept), IDLE_MS).unref();
+  }
+
+  async #end(kept: Kept): Promise<void> {
+    clearTimeout(kept.idle);
+    this.#all.delete(kept);
+    for (const [key, one] of this.#current) if (one === kept) this.#current.delete(key);
+    const server = await kept.server.catch(() => undefined);
+    await server?.close();
+  }
+
+  async #make(
+    server: ForkServer,
+    spec: SandboxSpec,
+    interpreters: FoundInterpreters,
+    released: () => void,
+  ): Promise<Guest> {
+    const { capabilities, cgroups } = this.#parts;
+    const groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec));
+    let program: ForkedProgram | undefined;
+    try {
+      const made = await server.make(childLimits(spec, capabilities));
+      if (server.count >= MOST_CHILDREN) this.#dropServer(server);
+      program = new ForkedProgram(made);
+      const { keeper, uid } = made;
+      // The kernel may make whoever moves a process wait: not this thread.
+      for (const entrance of groups.whole?.entrances ?? []) await writeFile(entrance, String(keeper.pid));
+      await program.prepare();
+      const pid = firstChild(keeper.pid);
+      if (pid === undefined) throw notHeld('is gone');
+      assertHeld(pid, uid);
+      const folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
+      return new ForkedGuest({ spec, capabilities, interpreters, groups, program, folder, uid, released });
+    } catch (error) {
+      if (program !== undefined) {
+        sendIfRunning(program.keeper, 'SIGKILL');
+        await untilGone(program.keeper);
+        program.close();
+      }
+      await groups.whole?.killAll();
+      await groups.remove();
+      throw error;
+    }
+  }
+
+  #dropServer(server: ForkServer): void {
+    for (const kept of this.#current.values()) {
+      void kept.server.then((one) => {
+        if (one === server) this.#drop(kept);
+      });
+    }
+  }
+}
+
+/** Where a program that waits has the root of its file system (`ROOT` in forkServer.py). */
+const ROOT_FD = 5;
+
+function childLimits({ policy }: SandboxSpec, capabilities: Capabilities): ChildLimits {
+  const { diskMb, memoryMb, processes, timeoutSec } = policy.limits;
+  return {
+    diskKb: Math.ceil(diskMb.value * 1024),
+    inodes: inodesFor(diskMb.value),
+    openFiles: OPEN_FILES,
+    fileBytes: Math.ceil(diskMb.value * 1024) * 1024,
+    cpuSec: processorSeconds({ timeoutSec: timeoutSec.value, cores: availableParallelism() }),
+    ...(capabilities.limits.memoryMb === 'rlimit'
+      ? { dataBytes: Math.ceil(memoryMb.value * 1024) * 1024 }
+      : {}),
+    ...(capabilities.limits.processes === 'rlimit' ? { processes: processes.value } : {}),
+  };
+}
+
+/** What the kernel must say of a program before it is given anything to do. */
+const FACTS = [
+  /^NoNewPrivs:\t1$/m,
+  /^Seccomp:\t2$/m,
+  ...['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'].map((set) => new RegExp(`^Cap${set}:\t0+$`, 'm')),
+];
+
+/** Throws `SANDBOX_FAILED` for a program that is held by less than it should be. */
+function assertHeld(pid: number, uid: number): void {
+  const status = readProc(`${pid}/status`) ?? '';
+  const facts = [...FACTS, new RegExp(`^Uid:\t${uid}\t${uid}\t${uid}\t${uid}$`, 'm')];
+  const missing = facts.find((fact) => !fact.test(status));
+  if (missing !== undefined) throw notHeld(`does not have ${missing.source}`);
+}
+
+function notHeld(what: string): SandboxError {
+  return new SandboxError('SANDBOX_FAILED', `A forked program ${what}.`, {
+    hint: 'Programs start cold, or in interpreters that wait one by one. Run: glovebox doctor',
+  });
+}
