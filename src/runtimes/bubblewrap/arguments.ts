@@ -33,6 +33,7 @@ export function bubblewrapArguments(spec: BubblewrapSpec, inhabitant: Inhabitant
   const list = [
     ...(isProgram ? apart(spec.network) : apartWithRights(spec.network, inhabitant)),
     ...Object.entries(spec.environment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...(isProgram ? [] : foldersAbove(spec).flatMap((path) => ['--perms', '0755', '--dir', path])),
     ...spec.host.usr.flatMap(readOnly),
     ...spec.host.roots.flatMap(({ path, link }) =>
       link === undefined ? readOnly(path) : ['--symlink', link, path],
@@ -101,6 +102,19 @@ function apartWithRights(
 
 function report({ statusFd, seccompFd }: Pick<BubblewrapSpec, 'statusFd' | 'seccompFd'>): string[] {
   return ['--json-status-fd', String(statusFd), '--seccomp', String(seccompFd)];
+}
+
+/** Those that bubblewrap makes on the way to others, for its own user alone: a server's programs are other users. */
+function foldersAbove({ host, networkFiles, prefixes }: BubblewrapSpec): string[] {
+  const paths = [
+    ...[...host.usr, ...host.etc, ...Object.values(STAND_INS).map(({ path }) => path)],
+    ...[...networkFiles, ...prefixes].map(({ path }) => path),
+  ];
+  const above = paths.flatMap((path) => {
+    const names = path.split('/').slice(1, -1);
+    return names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
+  });
+  return [...new Set(above)];
 }
 
 function readOnly(path: string): string[] {

@@ -15,6 +15,7 @@ import sys
 COLD_MODULES = frozenset(sys.modules)
 
 import ctypes
+import gc
 import os
 import resource
 
@@ -332,6 +333,12 @@ class Server:
             except BaseException as error:
                 answer('failed', 'preload', name, repr(error))
                 os._exit(70)
+        if len(os.listdir('/proc/self/task')) > 1:
+            answer('failed', 'preload', 'starts threads, which no fork takes along')
+            os._exit(70)
+        # What is there already is never garbage: a collection need not touch it, which would copy it.
+        gc.collect()
+        gc.freeze()
 
     def users(self):
         """The keeper's and the program's, in our numbers. Root's children are all different people."""
@@ -369,8 +376,9 @@ class Server:
                 try:
                     child = self.make(words)
                 except OSError as error:
-                    answer('failed', words[0], error)
-                    continue
+                    # The host has no more use for a server that cannot make what it should.
+                    answer('failed', 'make', error)
+                    os._exit(70)
                 if child is not None:
                     return child
             elif command == 'opened':

@@ -30,6 +30,9 @@ export interface ServerWish {
 /** The disk of the server itself, on which its own text is; programs have their own. */
 const DISK_MB = 16;
 
+/** Libraries for linear algebra start threads when they are imported, and no fork takes those along. */
+const ONE_THREAD = { OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
+
 /** Throws `SANDBOX_FAILED` with the reason when it cannot work here. */
 export async function startServer(wish: ServerWish): Promise<ForkServer> {
   const { tools, capabilities, interpreters, network, preload } = wish;
@@ -49,7 +52,10 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
       flag: 'wx',
     });
     const host = readHostView();
-    const environment = guestEnvironment(interpreters);
+    const environment = {
+      ...guestEnvironment(interpreters),
+      ...(preload.length === 0 ? {} : ONE_THREAD),
+    };
     const view = bubblewrapArguments(
       {
         ...{ host, stage: stage.mount, network, environment, statusFd: STATUS_FD, seccompFd: SECCOMP_FD },
