@@ -44,10 +44,14 @@ export function openSandbox(
   { runtime, warm, preload, waiting }: SandboxWish,
   place: Required<Pick<SandboxOptions, 'configFile' | 'cwd'>>,
 ): OpenedSandbox {
+  let failure: string | undefined;
   const sandbox = getSandbox({
     ...place,
     runtime,
     warm: warm && {
+      onEvent: (event) => {
+        if (event.type === 'failed') failure = event.message;
+      },
       ...(preload === undefined ? {} : { preload }),
       ...(waiting === undefined ? {} : { min: waiting, max: waiting, memoryMb: ROOM_MB * waiting }),
     },
@@ -67,7 +71,9 @@ export function openSandbox(
       const { because } = await sandbox.warmUp({ language });
       // What is on its way to its end takes processor time from what is measured next.
       while ((sandbox.warmState()?.dying ?? 0) > 0) await delay(1);
-      return because;
+      const idle = sandbox.warmState()?.idle ?? 0;
+      if (because !== undefined || idle >= (waiting ?? 1)) return because;
+      return `Only ${idle} of ${waiting ?? 1} wait: ${failure ?? 'there is no room for more.'}`;
     },
     close: () => sandbox.close(),
   };
