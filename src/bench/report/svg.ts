@@ -33,7 +33,7 @@ export function latencySvg(report: Pick<BenchReport, 'rows' | 'pairs'>): string 
     `<style>${STYLE}</style>`,
     `<rect class="page" width="${WIDTH}" height="${height}"/>`,
     '<text class="heading" x="12" y="24">Latency of one program, by runtime</text>',
-    `<text class="small" x="12" y="44">milliseconds, logarithmic; bar: median of ${report.pairs} pairs; thin line: 95th percentile; mark: the same program bare</text>`,
+    `<text class="small" x="12" y="44">milliseconds, logarithmic; bar: median of ${report.pairs} pairs; thin line: 95th percentile; mark: what it is compared with</text>`,
     ...scale.ticks.flatMap((tick) => [
       `<line class="grid" x1="${scale.x(tick)}" x2="${scale.x(tick)}" y1="${TOP - 6}" y2="${bottom}"/>`,
       `<text class="small" x="${scale.x(tick)}" y="${bottom + 16}" text-anchor="middle">${formatNumber(tick)}</text>`,
