@@ -101,6 +101,35 @@ Examples:
       process.exitCode = await doctor(options);
     });
 
+  program
+    .command('bench')
+    .description('measure on this machine what a sandbox costs, beside the same program without one')
+    .option('--only <name...>', 'only these rows: names, their beginnings up to a dot, or with * in them')
+    .option('--pairs <n>', 'how many pairs of ours and the other one are timed (default: 100)')
+    .option('--quick', '20 pairs')
+    .option('--full', 'the rows too that take long or much memory')
+    .option('--output <file>', 'write the JSON to this file as well')
+    .option('--svg <file>', 'draw a picture of the latencies')
+    .option(...JSON_FLAG)
+    .addOption(
+      new Option('--hold-mb <n>', 'hold so much memory meanwhile, as a large program does').hideHelp(),
+    )
+    .option(...CONFIG)
+    .addHelpText(
+      'after',
+      `
+Exit status: 0; 1 when a row failed; 130 cancelled. What is not there is skipped, and the reason is told.
+
+Examples:
+  glovebox bench --quick
+  glovebox bench --only bubblewrap '*.python.warm' --json
+  glovebox bench --full --output bench.json --svg bench.svg`,
+    )
+    .action(async (options) => {
+      const { bench } = await import('./bench/bench.ts');
+      process.exitCode = await bench(options, argv[1] ?? '');
+    });
+
   const images = program.command('images').description('make images for the runtime docker');
   images
     .command('build')
