@@ -6,7 +6,8 @@
 (() => {
   delete require.cache[__filename];
   // A worker of the program inherits the option that loads this file, and not the variable.
-  if (process.env.GLOVEBOX_WAITING === undefined) return;
+  const { argv, env } = process;
+  if (env.GLOVEBOX_WAITING === undefined) return;
   const fs = require('node:fs');
 
   // What is used for the first time is compiled then: a program shall find it compiled. None of this is seen by it.
@@ -44,10 +45,10 @@
     return bytes;
   };
 
-  const become = ({ argv, env, stdin }) => {
-    for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
-    for (const name of Object.keys(env)) if (process.env[name] !== env[name]) process.env[name] = env[name];
-    process.argv.push(...argv);
+  const become = ({ argv: args, env: wanted, stdin }) => {
+    for (const name of Object.keys(env)) if (!(name in wanted)) delete env[name];
+    for (const name of Object.keys(wanted)) if (env[name] !== wanted[name]) env[name] = wanted[name];
+    argv.push(...args);
     process.execArgv.length = 0;
     Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
     if (stdin === true) return;
