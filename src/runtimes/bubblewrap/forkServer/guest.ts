@@ -70,7 +70,11 @@ export class ForkedGuest extends HostGuest {
     const args = this.#argumentsOf(command);
     assertFits(command.argv, command.env);
     const { env, stdin } = command;
-    const orders = programOrders({ stdin, args, env, files: this.#files.take() });
+    // As bubblewrap sets it for whoever starts in a folder.
+    const orders = programOrders({
+      ...{ stdin, args, env: { ...env, PWD: this.workspace } },
+      files: this.#files.take(),
+    });
     this.#isTaken = true;
     if (stdin !== 'stream') program.closeInput();
     const { keeper } = program;
