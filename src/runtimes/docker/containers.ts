@@ -100,9 +100,17 @@ export async function signalContainer(
   try {
     await engine.call('POST', `/containers/${id}/kill?signal=${signal}`);
   } catch (error) {
-    // 409: it runs no more. Both are what was asked for.
-    if (!isNotFound(error) && !(error instanceof EngineError && error.status === 409)) throw error;
+    // It runs no more, which is what was asked for.
+    if (!isNotFound(error) && !hasEnded(error)) throw error;
   }
+}
+
+/** 409, or in the words of runsc and containerd where it has ended just now and the engine does not know yet. */
+function hasEnded(error: unknown): boolean {
+  return (
+    error instanceof EngineError &&
+    (error.status === 409 || /is not running|already finished|no such process/i.test(error.message))
+  );
 }
 
 /** Ends it where it runs, and takes it away with its anonymous volumes; resolves when it is gone. */
