@@ -107,9 +107,20 @@ def touch():
     packages = {path for module in sys.modules.values() for path in getattr(module, '__path__', ())}
     for folder in set(sys.path_importer_cache) - COLD_FINDERS - packages:
         del sys.path_importer_cache[folder]
+    rehearse()
     # What is there now is no garbage of the program: whoever collects at its end need not look at it.
     GC.collect()
     GC.freeze()
+
+
+def rehearse():
+    """What an end and a beginning go through and that changes nothing: a forked process has its pages to itself then."""
+    set_environment(dict(os.environ))
+    renew_standard_input()
+    state = State(False)
+    is_left_simple(state)
+    flush_streams()
+    vars(builtins).update(state.builtins)
 
 
 def reseed():

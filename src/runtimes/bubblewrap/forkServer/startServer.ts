@@ -30,6 +30,14 @@ export interface ServerWish {
 /** The disk of the server itself, on which its own text is; programs have their own. */
 const DISK_MB = 16;
 
+/**
+ * Python keeps what it has parsed of its program until that ends, and gives it back when a child becomes another one: each
+ * page of that would be copied then. Of a program in a text it has forgotten all by then.
+ */
+function asProgram(source: string): string {
+  return `exec(compile(${JSON.stringify(source)}, __file__, 'exec'))\n`;
+}
+
 /** Libraries for linear algebra start threads when they are imported, and no fork takes those along. */
 const ONE_THREAD = { OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
 
@@ -47,7 +55,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
   try {
     furnish(stage);
     const { fileName } = python;
-    writeFileSync(stage.folder.entry(`workspace/${fileName}`), BECOME_MAIN + FORK_SERVER, {
+    writeFileSync(stage.folder.entry(`workspace/${fileName}`), asProgram(BECOME_MAIN + FORK_SERVER), {
       mode: 0o444,
       flag: 'wx',
     });
