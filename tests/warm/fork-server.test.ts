@@ -151,6 +151,24 @@ describe.skipIf(!isHere)('the fork server', () => {
     });
   });
 
+  it('gives its input as a file that is no larger and no other than what was given', async () => {
+    const code = `import os
+tried = []
+for attempt in (
+    lambda: os.truncate('/proc/self/fd/0', 0),
+    lambda: os.truncate('/proc/self/fd/0', 1 << 20),
+    lambda: os.write(os.open('/proc/self/fd/0', os.O_WRONLY), b'x'),
+):
+    try:
+        attempt()
+        tried.append('ok')
+    except OSError as error:
+        tried.append(error.errno)
+print(tried, open('/dev/stdin').read())`;
+    const outcome = await using((guest) => run(guest, code, { stdin: Buffer.from('the input') }));
+    expect(outcome.stdout.text).toBe('[1, 1, 1] the input\n');
+  });
+
   it('imports what it was told to before, and says what it could not', async () => {
     const wish = { language: 'python' as const, preload: ['json', 'decimal'] };
     const guest = await openWarm(runtime, 'python', wish);
@@ -183,7 +201,10 @@ describe.skipIf(!isHere)('the fork server', () => {
       "print('ready', flush=True)\nimport time\ntime.sleep(100)",
     );
     await waiting.stdout[Symbol.asyncIterator]().next();
+    const idle = await openWarm(runtime, 'python');
     for (const { pid } of childrenOf(process.pid)) process.kill(pid, 'SIGKILL');
+    expect(await idle.lost).toContain('has ended');
+    await idle.destroy();
     await expect(waiting.exit).rejects.toMatchObject({ code: 'SANDBOX_FAILED' });
     await guest.destroy();
     expect((await using((next) => run(next, 'print(1)'))).stdout.text).toBe('1\n');

@@ -33,6 +33,8 @@ SET_DUMPABLE, SET_SECCOMP, DROP_BOUNDING, NO_NEW_PRIVILEGES, AMBIENT = 4, 22, 24
 SECCOMP_FILTER, CLEAR_ALL = 2, 4
 GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 1
 CAPABILITY_VERSION = 0x20080522
+# From <linux/fcntl.h>: nothing may be written, cut off or added, and no seal either.
+ADD_SEALS, ALL_SEALS = 1033, 0xF
 CLONE = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]
 
 # Where a program's first descriptors beyond the usual three are: the keeper's report, the orders, the file system's root.
@@ -246,8 +248,10 @@ def place_input(kind, size):
     if kind == 'nothing':
         source = os.open('/dev/null', os.O_RDONLY)
     else:
-        memory = os.memfd_create('stdin')
+        memory = os.memfd_create('stdin', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         copy_to(memory, size)
+        # It is the program's own, and still no more than what it was given.
+        check(libc.fcntl(memory, ADD_SEALS, ALL_SEALS), 'the seals of the input')
         # Once more, so that it can be read only and from its beginning.
         source = os.open('/proc/self/fd/%d' % memory, os.O_RDONLY)
         os.close(memory)

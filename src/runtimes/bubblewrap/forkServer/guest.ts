@@ -40,6 +40,7 @@ export class ForkedGuest extends HostGuest {
   override readonly sharesLoopback = true;
   readonly workspace = WRITABLE.workspace;
   readonly environment: Readonly<Record<string, string>>;
+  readonly lost: Promise<string>;
   readonly #parts: ForkedParts;
   readonly #files: ForkedFiles;
   readonly #workspaceFolder: Folder;
@@ -57,6 +58,11 @@ export class ForkedGuest extends HostGuest {
     this.#parts = parts;
     this.#workspaceFolder = workspaceFolder;
     this.#figures = startCounting(groups.whole);
+    this.lost = new Promise((resolve) => {
+      void parts.program.status.then((status) => {
+        if (status === undefined && !this.#isTaken) resolve('the process that kept its program has ended.');
+      });
+    });
     this.environment = guestEnvironment(parts.interpreters);
     this.enforced = readEnforced({ spec, stage: { folder, user }, groups, capabilities });
   }
@@ -112,6 +118,7 @@ export class ForkedGuest extends HostGuest {
 
   protected async release(): Promise<void> {
     const { program, groups, folder, released } = this.#parts;
+    this.#isTaken = true;
     try {
       sendIfRunning(program.keeper, 'SIGKILL');
       await untilGone(program.keeper);
