@@ -101,6 +101,13 @@ def clone(flags):
     return check(pid, 'clone')
 
 
+def give_back_memory():
+    """What was freed in between: every page that a program has takes time when it ends. Only the GNU C library can."""
+    trim = getattr(libc, 'malloc_trim', None)
+    if trim is not None:
+        trim(0)
+
+
 def drop_bounding():
     """No capability can be had again. Itself a right, which is lost with another user."""
     for capability in range(64):
@@ -343,6 +350,7 @@ class Server:
         # What is there already is never garbage: a collection need not touch it, which would copy it.
         gc.collect()
         gc.freeze()
+        give_back_memory()
 
     def users(self):
         """The keeper's and the program's, in our numbers. Root's children are all different people."""
