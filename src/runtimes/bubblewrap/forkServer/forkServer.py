@@ -279,7 +279,7 @@ class Child:
     """One to be made: its pipes, and what it shall be held to."""
 
     def __init__(self, words):
-        self.name, self.disk_kb, self.inodes, *self.limits = map(int, words)
+        self.name, self.rehearses, self.disk_kb, self.inodes, *self.limits = map(int, words)
         # Each (to read, to write); the host has one end of each.
         self.pipes = [os.pipe() for _ in range(5)]
         (_, self.host_input), (self.host_output, _), (self.host_errors, _), (_, self.host_orders), (self.host_report, _) = (
@@ -428,7 +428,8 @@ def wait_for_program():
     except BaseException as error:
         os.write(2, ('%s\n' % error).encode('utf-8', 'backslashreplace'))
         os._exit(70)
-    touch()
+    if child.rehearses:
+        touch()
     reseed()
     os.write(REPORT, b'R')
     os.close(REPORT)

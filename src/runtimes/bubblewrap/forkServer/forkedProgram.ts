@@ -1,6 +1,6 @@
 /** A program that was made ready by a fork server: our ends of its pipes, until it is sent off and until it has ended. */
 import { closeSync, writeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { SandboxError } from '../../../errors.ts';
 import type { Identity } from '../../host/namespaceInit.ts';
 import { PipeSource } from '../../host/pipeSource.ts';
@@ -29,6 +29,7 @@ export class ForkedProgram {
   /** Where orders did not fit into their pipe at once. */
   #rest: Socket | undefined;
   readonly #report: Socket;
+  #heard: (bytes: Uint8Array) => void = () => {};
   #stdin: number | undefined;
   #ready: (isReady: boolean) => void = () => {};
   readonly #isReady: Promise<boolean>;
@@ -39,7 +40,18 @@ export class ForkedProgram {
     this.stderr = new PipeSource(ends.stderr);
     this.#stdin = ends.stdin;
     this.#orders = ends.orders;
-    this.#report = new Socket({ fd: ends.report, readable: true, writable: false });
+    // Of a few bytes, which need no large buffer: as the constructor takes it, though its types do not say so.
+    const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+      ...{ fd: ends.report, readable: true, writable: false },
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(1 + STATUS_BYTES),
+        callback: (length, buffer) => {
+          this.#heard(buffer.subarray(0, length));
+          return true;
+        },
+      },
+    };
+    this.#report = new Socket(options);
     this.#isReady = new Promise((resolve) => {
       this.#ready = resolve;
     });
@@ -122,11 +134,11 @@ export class ForkedProgram {
   #read(): Promise<number | undefined> {
     return new Promise((resolve) => {
       let said = Buffer.alloc(0);
-      this.#report.on('data', (chunk) => {
-        said = Buffer.concat([said, chunk]);
+      this.#heard = (bytes) => {
+        said = Buffer.concat([said, bytes]);
         if (said[0] === READY) this.#ready(true);
         if (said.length > STATUS_BYTES) resolve(said.readInt32LE(1));
-      });
+      };
       const ended = (): void => {
         this.#ready(false);
         resolve(undefined);
