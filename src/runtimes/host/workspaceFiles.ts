@@ -18,7 +18,6 @@ import {
 import { promisify } from 'node:util';
 import type { TransferLimits } from '../../archive/entry.ts';
 import { printableName, rawName } from '../../archive/printableName.ts';
-import { SandboxError } from '../../errors.ts';
 import type { FileEntry, RemoveOptions, Unpacked, UnpackOptions } from '../runtime.ts';
 import {
   closedToUs,
