@@ -14,7 +14,15 @@ import { guestEnvironment, takeInterpreter } from '../../host/stagedGuest.ts';
 import { programArguments, suitsWaiting, usedTwice } from '../../host/waitingInterpreter.ts';
 import { codeOf } from '../../host/waitStatus.ts';
 import { WorkspaceFiles } from '../../host/workspaceFiles.ts';
-import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../../runtime.ts';
+import type {
+  Capabilities,
+  Command,
+  Enforced,
+  Exit,
+  GuestProcess,
+  SandboxSpec,
+  WarmWish,
+} from '../../runtime.ts';
 import { readEnforced } from '../enforced.ts';
 import { ForkedFiles } from './forkedFiles.ts';
 import type { ForkedProgram } from './forkedProgram.ts';
@@ -22,6 +30,7 @@ import { programOrders } from './protocol.ts';
 
 export interface ForkedParts {
   readonly spec: SandboxSpec;
+  readonly wish: WarmWish;
   readonly capabilities: Capabilities;
   readonly interpreters: FoundInterpreters;
   readonly groups: ProgramGroups;
@@ -75,11 +84,12 @@ export class ForkedGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     const { program } = this.#parts;
     const args = this.#argumentsOf(command);
-    const { env, stdin } = command;
-    // As bubblewrap sets it for whoever starts in a folder.
+    const { argv, env, stdin } = command;
+    const becomes = this.#parts.wish.language === 'python' ? 'python' : 'command';
     const orders = programOrders({
-      ...{ stdin, args, env: { ...env, PWD: this.workspace } },
-      files: this.#files.take(),
+      ...{ stdin, becomes, args: becomes === 'python' ? args : argv },
+      // As bubblewrap sets it for whoever starts in a folder.
+      ...{ env: { ...env, PWD: this.workspace }, files: this.#files.take() },
     });
     this.#isTaken = true;
     if (stdin !== 'stream') program.closeInput();
@@ -134,10 +144,10 @@ export class ForkedGuest extends HostGuest {
 
   /** The program's own arguments. Throws for any command but the one that was made ready. */
   #argumentsOf(command: Command): readonly string[] {
-    const { spec, interpreters } = this.#parts;
+    const { spec, wish, interpreters } = this.#parts;
     if (this.#isTaken || !suitsWaiting(command, spec)) throw usedTwice();
-    const { path } = takeInterpreter(interpreters, 'python');
-    const { fileName, command: commandOf } = findLanguage('python');
+    const { path } = takeInterpreter(interpreters, wish.language);
+    const { fileName, command: commandOf } = findLanguage(wish.language);
     return programArguments(command, { command: commandOf(path, `${WRITABLE.workspace}/${fileName}`, []) });
   }
 }
