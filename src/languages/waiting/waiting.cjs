@@ -45,7 +45,17 @@
     return bytes;
   };
 
-  const become = ({ argv: args, env: wanted, stdin }) => {
+  const writeFiles = (files) => {
+    const mask = process.umask(0o022);
+    for (const [path, length] of files) {
+      fs.mkdirSync(path.slice(0, path.lastIndexOf('/')), { recursive: true });
+      fs.writeFileSync(path, receive(length), { flag: 'wx' });
+    }
+    process.umask(mask);
+  };
+
+  const become = ({ argv: args, env: wanted, stdin, files = [] }) => {
+    writeFiles(files);
     for (const name of Object.keys(env)) if (!(name in wanted)) delete env[name];
     for (const name of Object.keys(wanted)) if (env[name] !== wanted[name]) env[name] = wanted[name];
     argv.push(...args);

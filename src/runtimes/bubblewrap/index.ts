@@ -61,8 +61,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     interpreters: FoundInterpreters,
   ): Promise<Guest | undefined> => {
     const warm = whoCanWait(spec, interpreters);
-    if (options.forkServer === false || warm === undefined || warm.language === 'javascript')
-      return undefined;
+    if (options.forkServer === false || warm === undefined) return undefined;
     const python = await whoCanFork(finder, interpreters);
     if (python === undefined) return undefined;
     servers ??= new ForkServers(parts);

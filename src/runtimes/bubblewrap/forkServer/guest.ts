@@ -26,7 +26,7 @@ import type {
 import { readEnforced } from '../enforced.ts';
 import { ForkedFiles } from './forkedFiles.ts';
 import type { ForkedProgram } from './forkedProgram.ts';
-import { programOrders } from './protocol.ts';
+import type { SendOff } from './sendOff.ts';
 
 export interface ForkedParts {
   readonly spec: SandboxSpec;
@@ -35,6 +35,7 @@ export interface ForkedParts {
   readonly interpreters: FoundInterpreters;
   readonly groups: ProgramGroups;
   readonly program: ForkedProgram;
+  readonly sendOff: SendOff;
   /** The root of its file system. */
   readonly folder: Folder;
   /** The program's user on this host. */
@@ -82,20 +83,16 @@ export class ForkedGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { program } = this.#parts;
+    const { program, sendOff } = this.#parts;
     const args = this.#argumentsOf(command);
     const { argv, env, stdin } = command;
-    const becomes = this.#parts.wish.language === 'python' ? 'python' : 'command';
-    const orders = programOrders({
-      ...{ stdin, becomes, args: becomes === 'python' ? args : argv },
-      // As bubblewrap sets it for whoever starts in a folder.
-      ...{ env: { ...env, PWD: this.workspace }, files: this.#files.take() },
-    });
+    // As bubblewrap sets it for whoever starts in a folder.
+    sendOff({ ...{ argv, args, stdin, env: { ...env, PWD: this.workspace } }, files: this.#files.take() });
+    program.hold();
     this.#isTaken = true;
-    if (stdin !== 'stream') program.closeInput();
+    const input = stdin === 'stream' ? program.input.take() : undefined;
     const { keeper } = program;
     let ended: 'not' | 'politely' | 'for good' = 'not';
-    program.sendOff(orders);
     const end = async (): Promise<Exit> => {
       const status = await program.status;
       const counted = this.#figures();
@@ -105,7 +102,7 @@ export class ForkedGuest extends HostGuest {
       return { code, outOfMemory: ended !== 'for good' && wasOutOfMemory(code, counted), ...counted };
     };
     return {
-      ...(command.stdin === 'stream' ? { stdin: program.takeInput() } : {}),
+      ...(input === undefined ? {} : { stdin: input }),
       stdout: program.stdout,
       stderr: program.stderr,
       exit: end(),

@@ -17,8 +17,10 @@ import { assertHeldBy, notHeld } from './facts.ts';
 import { ForkedProgram } from './forkedProgram.ts';
 import { ForkedGuest } from './guest.ts';
 import type { ChildLimits } from './protocol.ts';
+import { type SendOff, sendOffForked, sendOffWaiting } from './sendOff.ts';
 import type { ForkServer } from './server.ts';
 import { startServer } from './startServer.ts';
+import { becomeWaitingNode } from './waitingNode.ts';
 
 /** What is wished for, and what it is made of. */
 export interface ForkWish {
@@ -160,6 +162,7 @@ export class ForkServers {
     const { capabilities, cgroups } = this.#parts;
     const groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec));
     let program: ForkedProgram | undefined;
+    let folder: Folder | undefined;
     try {
       const made = await server.make(wish.language === 'python', childLimits(spec, capabilities));
       program = new ForkedProgram(made);
@@ -169,18 +172,11 @@ export class ForkServers {
       await program.prepare();
       const pid = firstChild(keeper.pid);
       if (pid === undefined) throw notHeld('is gone');
+      folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
+      const sendOff = await letWait(program, { folder, interpreters, wish });
       assertHeldBy(readProc(`${pid}/status`) ?? '', uid);
-      const folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
       return new ForkedGuest({
-        spec,
-        wish,
-        capabilities,
-        interpreters,
-        groups,
-        program,
-        folder,
-        uid,
-        released,
+        ...{ spec, wish, capabilities, interpreters, groups, program, folder, sendOff, uid, released },
       });
     } catch (error) {
       if (program !== undefined) {
@@ -188,6 +184,7 @@ export class ForkServers {
         await untilGone(program.keeper);
         program.close();
       }
+      folder?.close();
       await groups.whole?.killAll();
       await groups.remove();
       throw error;
@@ -197,6 +194,21 @@ export class ForkServers {
 
 /** Where a program that waits has the root of its file system (`ROOT` in forkServer.py). */
 const ROOT_FD = 5;
+
+/** How it will be told what to become, and what it becomes already. */
+async function letWait(
+  program: ForkedProgram,
+  place: { readonly folder: Folder; readonly interpreters: FoundInterpreters; readonly wish: WarmWish },
+): Promise<SendOff> {
+  switch (place.wish.language) {
+    case 'python':
+      return sendOffForked(program, 'python');
+    case 'shell':
+      return sendOffForked(program, 'command');
+    case 'javascript':
+      return sendOffWaiting(program, await becomeWaitingNode(program, place));
+  }
+}
 
 function childLimits({ policy }: SandboxSpec, capabilities: Capabilities): ChildLimits {
   const { diskMb, memoryMb, processes, timeoutSec } = policy.limits;

@@ -72,7 +72,7 @@ export function parseAnswer(line: string): Answer {
 /** What a program is told to become. */
 export interface ProgramOrders {
   /** Bytes for its standard input, or a pipe that it has already, or nothing. */
-  readonly stdin: Command['stdin'];
+  readonly stdin: Command['stdin'] | undefined;
   /** Whether it runs the program's file itself, with arguments, or becomes a command, the path of which comes first. */
   readonly becomes: 'python' | 'command';
   readonly args: readonly string[];
