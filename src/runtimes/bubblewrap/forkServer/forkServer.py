@@ -1,4 +1,4 @@
-# The fork server: makes Python interpreters ready, each in namespaces of its own, by forking itself.
+# The fork server: makes programs ready, each in namespaces of its own, by forking itself.
 #
 # It is the most trusted program of the project, so it does little and says how. It runs inside bubblewrap, in the view of the
 # file system that every program gets, in a PID namespace of its own, without a variable or a file of anybody. It never
@@ -7,7 +7,8 @@
 # For each program there are two processes, in namespaces that only they are in:
 #   - the keeper is PID 1. It builds the view, forks the program, waits for it, and reports how the kernel says that it ended,
 #     on a descriptor that the program does not have. Nothing can be read from it or written to it.
-#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program.
+#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program:
+#     as the Python that it is already, or by execve(2) of the command that its orders name.
 #
 # The host names descriptors of ours (/proc/PID/fd) to open the other ends of the pipes; nothing else of it is ever open here.
 import sys
@@ -237,11 +238,11 @@ def copy_to(target, size):
 def take_orders():
     """
     Waits for them, and does what is to be done before the program begins: its input, its files. Returns its arguments
-    and variables.
+    and variables, unless it is another program than this Python's.
     """
     length = int.from_bytes(read_exactly(ORDERS, 4), 'little')
     words = iter([os.fsdecode(word) for word in read_exactly(ORDERS, length).split(b'\0')[:-1]])
-    kind, size = next(words), int(next(words))
+    becomes, kind, size = next(words), next(words), int(next(words))
     arguments = [next(words) for _ in range(int(next(words)))]
     files = [(next(words), int(next(words))) for _ in range(int(next(words)))]
     if kind != 'stream':
@@ -253,7 +254,17 @@ def take_orders():
         os.fchmod(file, 0o644)
         os.close(file)
     close_all_from(3)
-    return arguments, dict(variable.split('=', 1) for variable in words)
+    variables = dict(variable.split('=', 1) for variable in words)
+    if becomes == 'command':
+        become_command(arguments, variables)
+    return arguments, variables
+
+
+def become_command(command, variables):
+    """As a cold one is started: nothing is ignored that only Python ignores."""
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
+    os.execve(command[0], command, variables)
 
 
 def place_input(kind, size):
@@ -422,6 +433,9 @@ class Server:
         if pid != 0:
             keep(pid, self.instructions)
         become_user(child.limits, self.instructions, self.is_mapped_by_root)
+        if child.rehearses:
+            touch()
+        reseed()
 
 
 def wait_for_program():
@@ -433,9 +447,6 @@ def wait_for_program():
     except BaseException as error:
         os.write(2, ('%s\n' % error).encode('utf-8', 'backslashreplace'))
         os._exit(70)
-    if child.rehearses:
-        touch()
-    reseed()
     os.write(REPORT, b'R')
     try:
         return take_orders()

@@ -1,11 +1,11 @@
 /** A program that was made ready by a fork server: our ends of its pipes, until it is sent off and until it has ended. */
-import { closeSync, writeSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { SandboxError } from '../../../errors.ts';
 import type { Identity } from '../../host/namespaceInit.ts';
 import { PipeSource } from '../../host/pipeSource.ts';
 import { leftIn } from '../../host/pipes.ts';
 import type { MadeChild } from './server.ts';
+import { WritablePipe } from './writablePipe.ts';
 
 /** The program is in place, and waits. */
 const READY = 'R'.charCodeAt(0);
@@ -15,9 +15,6 @@ const NOT_BEGUN = 'F'.charCodeAt(0);
 const STATUS_BYTES = 4;
 /** What it waits for first. */
 const GO = Buffer.from('go\n');
-const NOTHING = new Uint8Array();
-/** What an empty pipe takes at once, as a rule. */
-const PIPE_BYTES = 64 * 1024;
 /** How long a keeper may take to build its view. */
 const READY_MS = 20_000;
 
@@ -30,12 +27,11 @@ export class ForkedProgram {
    * program's input or files found no room.
    */
   readonly status: Promise<number | 'not begun' | undefined>;
-  #orders: number | undefined;
-  /** Where orders did not fit into their pipe at once. */
-  #rest: Socket | undefined;
+  readonly orders: WritablePipe;
+  /** Its standard input. */
+  readonly input: WritablePipe;
   readonly #report: Socket;
   #heard: (bytes: Uint8Array) => void = () => {};
-  #stdin: number | undefined;
   #ready: (isReady: boolean) => void = () => {};
   readonly #isReady: Promise<boolean>;
 
@@ -43,8 +39,8 @@ export class ForkedProgram {
     this.keeper = keeper;
     this.stdout = new PipeSource(ends.stdout);
     this.stderr = new PipeSource(ends.stderr);
-    this.#stdin = ends.stdin;
-    this.#orders = ends.orders;
+    this.input = new WritablePipe(ends.stdin);
+    this.orders = new WritablePipe(ends.orders);
     // Of a few bytes, which need no large buffer: as the constructor takes it, though its types do not say so.
     const options: SocketConstructorOpts & { onread: OnReadOpts } = {
       ...{ fd: ends.report, readable: true, writable: false },
@@ -66,7 +62,7 @@ export class ForkedProgram {
 
   /** Lets the keeper begin, once it is where it belongs; resolves when the program waits. Throws `SANDBOX_FAILED`. */
   async prepare(): Promise<void> {
-    this.#write(GO);
+    this.orders.write([GO]);
     const timer = setTimeout(() => this.#ready(false), READY_MS);
     const isReady = await this.#isReady.finally(() => clearTimeout(timer));
     if (isReady) return;
@@ -77,60 +73,14 @@ export class ForkedProgram {
     );
   }
 
-  /** Gives it its orders. */
-  sendOff(orders: readonly Uint8Array[]): void {
+  /** From now on it is a reason for this process to go on. */
+  hold(): void {
     this.#report.ref();
-    const size = orders.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    const [first = NOTHING, ...others] = size <= PIPE_BYTES ? [Buffer.concat(orders)] : orders;
-    const left = [first.subarray(this.#write(first)), ...others].filter(({ byteLength }) => byteLength > 0);
-    const descriptor = this.#orders;
-    if (descriptor === undefined || left.length === 0) {
-      this.#closeOrders();
-      return;
-    }
-    this.#orders = undefined;
-    const rest = new Socket({ fd: descriptor, readable: false, writable: true });
-    // EPIPE: it has ended, which the report tells.
-    rest.on('error', () => {});
-    for (const piece of left) rest.write(piece);
-    rest.end();
-    this.#rest = rest;
-  }
-
-  /** How much of it the pipe took, which may be empty by now: all that fits is there when this returns. */
-  #write(bytes: Uint8Array): number {
-    try {
-      return this.#orders === undefined ? 0 : writeSync(this.#orders, bytes);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      // EPIPE: it has ended, which the report tells.
-      if (code === 'EAGAIN' || code === 'EPIPE') return 0;
-      throw error;
-    }
-  }
-
-  #closeOrders(): void {
-    if (this.#orders !== undefined) closeSync(this.#orders);
-    this.#orders = undefined;
-  }
-
-  /** The writable end of its standard input; the caller's from now on. */
-  takeInput(): Socket {
-    const descriptor = this.#stdin;
-    if (descriptor === undefined) throw new Error('The input was taken or closed.');
-    this.#stdin = undefined;
-    return new Socket({ fd: descriptor, readable: false, writable: true });
-  }
-
-  closeInput(): void {
-    if (this.#stdin !== undefined) closeSync(this.#stdin);
-    this.#stdin = undefined;
   }
 
   close(): void {
-    this.closeInput();
-    this.#closeOrders();
-    this.#rest?.destroy();
+    this.input.close();
+    this.orders.close();
     this.#report.destroy();
     this.stdout.destroy();
     this.stderr.destroy();
