@@ -65,7 +65,10 @@ async function startServer(folder: string, state: string): Promise<{ child: Chil
   const python = process.env['SANDBOX_PYTHON'];
   // Sandboxes that are kept ready are given up before anything is counted.
   mkdirSync(join(folder, '.config/glovebox'), { recursive: true });
-  writeFileSync(join(folder, '.config/glovebox/config.yaml'), 'security:\n  sandbox:\n    warm:\n      idle_sec: 2\n');
+  writeFileSync(
+    join(folder, '.config/glovebox/config.yaml'),
+    'security:\n  sandbox:\n    warm:\n      idle_sec: 2\n',
+  );
   const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--runtime', 'bubblewrap'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'ignore'],

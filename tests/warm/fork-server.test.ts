@@ -178,7 +178,7 @@ print(tried, open('/dev/stdin').read())`;
     await guest.destroy();
     await expect(
       openWarm(runtime, 'python', { language: 'python', preload: ['no_such_module'] }),
-    ).rejects.toMatchObject({ code: 'SANDBOX_FAILED', message: expect.stringContaining('no_such_module') });
+    ).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('no_such_module') });
   });
 
   it('leaves nothing of a hundred programs', async () => {

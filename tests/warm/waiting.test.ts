@@ -127,7 +127,7 @@ describe.each(TARGETS.filter(({ runtime }) => runtime.name === 'bubblewrap'))(
 
       it('runs one program, and only the one that it waits for', async () => {
         const guest = await open(language);
-        const refused = { code: 'SANDBOX_FAILED', hint: expect.stringContaining('another sandbox') };
+        const refused = { code: 'SANDBOX_FAILED', hint: expect.stringContaining('bug of Glovebox') };
         const { path } = await guest.interpreter(language);
         const other = { argv: [path, '--version'], env: guest.environment } as const;
         await expect(guest.spawn(other)).rejects.toMatchObject(refused);

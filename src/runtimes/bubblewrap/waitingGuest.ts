@@ -2,17 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, truncateSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
-import { findLanguage } from '../../languages/index.ts';
-import { READY, type WaitingInterpreter, waitingInterpreter } from '../../languages/waiting/waiting.ts';
+import { LANGUAGE_NAMES } from '../../languages/language.ts';
+import { READY } from '../../languages/waiting/waiting.ts';
 import { WRITABLE } from '../host/furniture.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { readHostView } from '../host/hostView.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
-import { assertFits } from '../host/launch.ts';
-import { refuseNul } from '../host/launcher.ts';
 import { leftIn, openInputPipe } from '../host/pipes.ts';
 import { ownerOtherThanUs } from '../host/sandboxUser.ts';
 import { writeVisible } from '../host/visible.ts';
+import {
+  type PreparedInterpreter,
+  prepareInterpreter,
+  programArguments,
+  suitsWaiting,
+  usedTwice,
+  wishedWaiting,
+} from '../host/waitingInterpreter.ts';
 import type { Command, Exit, GuestProcess, SandboxSpec, WarmWish } from '../runtime.ts';
 import { NOTHING } from './arguments.ts';
 import { BubblewrapGuest } from './guest.ts';
@@ -24,19 +30,14 @@ const DEADLINE_MS = 20_000;
 /** What there is while an interpreter waits. */
 interface Prepared {
   readonly program: LaunchedProgram;
-  /** The beginning of the one command that may come: all but the program's arguments. */
-  readonly command: readonly string[];
-  readonly interpreter: WaitingInterpreter;
+  readonly interpreter: PreparedInterpreter;
 }
 
 /** What is wished, where an interpreter can wait for it here. */
-export function whoCanWait(
-  { warm, singleUse, relay }: SandboxSpec,
-  interpreters: FoundInterpreters,
-): WarmWish | undefined {
-  if (warm === undefined || !singleUse || relay !== undefined) return undefined;
-  const found = interpreters.get(warm.language);
-  if (found === undefined || found instanceof SandboxError) return undefined;
+export function whoCanWait(spec: SandboxSpec, interpreters: FoundInterpreters): WarmWish | undefined {
+  const warm = wishedWaiting(spec, LANGUAGE_NAMES);
+  const found = warm && interpreters.get(warm.language);
+  if (warm === undefined || found === undefined || found instanceof SandboxError) return undefined;
   const hasPlace = warm.language !== 'javascript' || preloadPlace(readHostView().hiddenProc) !== undefined;
   return hasPlace ? warm : undefined;
 }
@@ -75,18 +76,10 @@ export class WaitingGuest extends BubblewrapGuest {
     }
   }
 
-  async #prepare({ language: name, preload: modules }: WarmWish): Promise<Prepared> {
-    const language = findLanguage(name);
-    const { path } = await this.interpreter(name);
-    const file = `${this.workspace}/${language.fileName}`;
-    const interpreter = waitingInterpreter(language, {
-      interpreter: path,
-      file,
-      preload: preloadPlace(this.#parts.host.hiddenProc) ?? '',
-      environment: this.environment,
-      modules,
-    });
-    const { argv, env, code, preload } = interpreter;
+  async #prepare(wish: WarmWish): Promise<Prepared> {
+    const place = preloadPlace(this.#parts.host.hiddenProc);
+    const interpreter = await prepareInterpreter(this, wish, place);
+    const { argv, env, code, preload, file } = interpreter;
     if (code !== undefined) await this.writeFile(file, Buffer.from(code));
     if (preload !== undefined) this.#fillNothing(preload);
     const program = await launchProgram(this.#parts, await this.prepareStart({ argv, env }));
@@ -96,7 +89,7 @@ export class WaitingGuest extends BubblewrapGuest {
     if (code !== undefined) await this.removeFile(file);
     program.countAnew();
     program.launcher.holdUs(false);
-    return { program, command: language.command(path, file, []), interpreter };
+    return { program, interpreter };
   }
 
   protected override async start(command: Command): Promise<GuestProcess> {
@@ -142,21 +135,13 @@ export class WaitingGuest extends BubblewrapGuest {
   }
 
   /** The program for this command, whose arguments are told. Throws for any other than the one that was prepared. */
-  #take({ argv, env, limits = {}, relay }: Command): Prepared & { readonly args: readonly string[] } {
+  #take(command: Command): Prepared & { readonly args: readonly string[] } {
     const prepared = this.#prepared;
-    if (prepared === undefined) throw cannot('its one program has been started already');
-    const { program, command } = prepared;
-    if (!program.launcher.isWaiting) throw cannot('the interpreter that waited has ended');
-    const { timeoutSec } = this.#parts.spec.policy.limits;
-    const { timeoutSec: own = timeoutSec.value, ...others } = limits;
-    if (relay !== undefined || Object.keys(others).length > 0 || own > timeoutSec.value)
-      throw cannot('another network and other limits than the sandbox was made with are out of its reach');
-    if (command.some((word, index) => word !== argv[index]))
-      throw cannot(`it waits for ${command.join(' ')}, and not for ${argv.join(' ')}`);
-    refuseNul([...argv, ...Object.entries(env).flat()]);
-    assertFits(argv, env);
+    if (prepared === undefined || !suitsWaiting(command, this.#parts.spec)) throw usedTwice();
+    if (!prepared.program.launcher.isWaiting) throw cannot('the interpreter that waited has ended');
+    const args = programArguments(command, prepared.interpreter);
     this.#prepared = undefined;
-    return { ...prepared, args: argv.slice(command.length) };
+    return { ...prepared, args };
   }
 
   protected override async release(): Promise<void> {

@@ -1,4 +1,4 @@
-/** An interpreter that waits in an engine's sandbox, from what it is started with to what it is told. Pure. */
+/** An interpreter that waits in a sandbox of its own, from what it is started with to what it is told. Pure. */
 import { SandboxError } from '../../errors.ts';
 import { findLanguage } from '../../languages/index.ts';
 import type { LanguageName } from '../../languages/language.ts';
@@ -72,9 +72,13 @@ export function programArguments(
   return argv.slice(command.length);
 }
 
-/** What is thrown for the second program of a sandbox that has room for one. */
+/** What is thrown for another program than the one that a sandbox has room for. */
 export function usedTwice(): SandboxError {
-  return new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use was used twice.', {
-    hint: 'This is a bug of Glovebox: please report it.',
-  });
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    'A sandbox for a single use was used twice, or for another use.',
+    {
+      hint: 'This is a bug of Glovebox: please report it.',
+    },
+  );
 }

@@ -27,7 +27,9 @@ export class Burials {
           this.#waiting.shift()?.();
           resolve();
         };
-        keptAlive(destroy()).catch(failed).then(over, over);
+        keptAlive((async () => destroy())())
+          .catch(failed)
+          .then(over, over);
       });
     });
     this.#dying.add(burial);

@@ -203,10 +203,11 @@ describe('WarmPool', () => {
     for (const warm of all) await warm?.over(() => warm.guest.destroy());
   });
 
-  it.each<[string, (pool: WarmPool) => unknown]>([
+  it.each<[string, (pool: WarmPool, cancelled: AbortController) => unknown]>([
     ['it cannot be made', () => {}],
     ['it takes too long', () => pass(1000)],
     ['the pool is closed', (pool) => void pool.close()],
+    ['its execution is cancelled', (_, cancelled) => cancelled.abort()],
   ])('lets nobody wait any longer when %s', async (why, happen) => {
     runtime.warmedBy = 'fork_server';
     const pool = open();
@@ -214,9 +215,11 @@ describe('WarmPool', () => {
     const warm = pool.take(runtime, PYTHON);
     if (why === 'it cannot be made') runtime.failCreate = new Error('No.');
     else runtime.until = new Promise((resolve) => void setTimeout(resolve, 2000));
-    const waiting = pool.next(runtime, PYTHON);
-    await happen(pool);
+    const cancelled = new AbortController();
+    const waiting = pool.next(runtime, PYTHON, cancelled.signal);
+    await happen(pool, cancelled);
     expect(await waiting).toBeUndefined();
+    expect(pool.state()).toMatchObject({ inUse: 1 });
     await warm?.over(() => warm.guest.destroy());
     await pass(2000);
   });

@@ -6,18 +6,19 @@ import type { Folder } from '../../host/folder.ts';
 import { WRITABLE } from '../../host/furniture.ts';
 import { HostGuest } from '../../host/hostGuest.ts';
 import type { FoundInterpreters, HostInterpreter } from '../../host/interpreters.ts';
-import { assertFits } from '../../host/launch.ts';
 import { descendantsOf, firstChild, sendIfRunning, untilGone } from '../../host/namespaceInit.ts';
 import { sendSignal } from '../../host/procfs.ts';
 import type { ProgramGroups } from '../../host/programGroups.ts';
 import { ownerOtherThanUs } from '../../host/sandboxUser.ts';
 import { guestEnvironment, takeInterpreter } from '../../host/stagedGuest.ts';
+import { programArguments, suitsWaiting, usedTwice } from '../../host/waitingInterpreter.ts';
+import { codeOf } from '../../host/waitStatus.ts';
 import { WorkspaceFiles } from '../../host/workspaceFiles.ts';
 import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../../runtime.ts';
 import { readEnforced } from '../enforced.ts';
 import { ForkedFiles } from './forkedFiles.ts';
 import type { ForkedProgram } from './forkedProgram.ts';
-import { codeOfStatus, programOrders } from './protocol.ts';
+import { programOrders } from './protocol.ts';
 
 export interface ForkedParts {
   readonly spec: SandboxSpec;
@@ -74,7 +75,6 @@ export class ForkedGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     const { program } = this.#parts;
     const args = this.#argumentsOf(command);
-    assertFits(command.argv, command.env);
     const { env, stdin } = command;
     // As bubblewrap sets it for whoever starts in a folder.
     const orders = programOrders({
@@ -91,7 +91,7 @@ export class ForkedGuest extends HostGuest {
       const counted = this.#figures();
       if (status === undefined) await untilGone(keeper);
       if (status === undefined && ended === 'not' && !counted.oomKills) throw keeperFailed();
-      const code = status === undefined ? KILLED : codeOfStatus(status);
+      const code = status === undefined ? KILLED : codeOf(status);
       return { code, outOfMemory: ended !== 'for good' && wasOutOfMemory(code, counted), ...counted };
     };
     return {
@@ -133,21 +133,12 @@ export class ForkedGuest extends HostGuest {
   }
 
   /** The program's own arguments. Throws for any command but the one that was made ready. */
-  #argumentsOf({ argv, limits, relay }: Command): readonly string[] {
-    const { path } = takeInterpreter(this.#parts.interpreters, 'python');
-    const { fileName, command } = findLanguage('python');
-    const prepared = command(path, `${WRITABLE.workspace}/${fileName}`, []);
-    const isPrepared = prepared.every((word, index) => argv[index] === word);
-    if (isPrepared && !this.#isTaken && limits === undefined && relay === undefined) {
-      return argv.slice(prepared.length);
-    }
-    throw new SandboxError(
-      'SANDBOX_FAILED',
-      'This sandbox was made ready for one program, and not for this.',
-      {
-        hint: 'Make a sandbox for it.',
-      },
-    );
+  #argumentsOf(command: Command): readonly string[] {
+    const { spec, interpreters } = this.#parts;
+    if (this.#isTaken || !suitsWaiting(command, spec)) throw usedTwice();
+    const { path } = takeInterpreter(interpreters, 'python');
+    const { fileName, command: commandOf } = findLanguage('python');
+    return programArguments(command, { command: commandOf(path, `${WRITABLE.workspace}/${fileName}`, []) });
   }
 }
 

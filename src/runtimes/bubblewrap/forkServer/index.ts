@@ -21,6 +21,8 @@ import type { ForkServer } from './server.ts';
 import { startServer } from './startServer.ts';
 
 export interface ForkServersParts {
+  /** How one is started; `startServer` where it is absent. */
+  readonly start?: typeof startServer;
   readonly tools: Tools;
   readonly capabilities: Capabilities;
   readonly cgroups: CgroupHost | undefined;
@@ -51,23 +53,17 @@ export class ForkServers {
   readonly #current = new Map<string, Kept>();
   readonly #all = new Set<Kept>();
   #failures = 0;
-  #why: SandboxError | undefined;
 
   constructor(parts: ForkServersParts) {
     this.#parts = parts;
   }
 
-  /** Why nothing is made here any more; undefined while something is. */
-  get unavailable(): SandboxError | undefined {
-    return this.#why;
-  }
-
   /**
-   * A guest whose interpreter waits, for a spec that wishes for one in Python. Undefined where no fork server works
-   * here; throws `SANDBOX_FAILED` where this one guest could not be made.
+   * A guest whose interpreter waits, for a spec that wishes for one in Python. Undefined where no fork server works here,
+   * or not this time: another way to wait is as good. Throws `CONFIG_INVALID` for a module that cannot be preloaded.
    */
   async create(spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest | undefined> {
-    if (this.#why !== undefined) return undefined;
+    if (this.#failures >= MOST_FAILURES) return undefined;
     const kept = this.#take(spec, interpreters);
     const hasWorked = kept.made > 0;
     try {
@@ -77,8 +73,7 @@ export class ForkServers {
       this.#drop(kept);
       // It may have been killed meanwhile: a new one shall show whether they work here.
       if (hasWorked) return this.create(spec, interpreters);
-      if (++this.#failures < MOST_FAILURES) throw error;
-      this.#why = error;
+      this.#failures++;
       return undefined;
     }
   }
@@ -94,8 +89,8 @@ export class ForkServers {
     const released = (): void => this.#released(kept);
     try {
       const guest = await this.#make(await kept.server, spec, interpreters, released);
-      kept.made++;
       this.#failures = 0;
+      if (++kept.made >= MOST_CHILDREN) this.#drop(kept);
       return guest;
     } catch (error) {
       released();
@@ -111,8 +106,8 @@ export class ForkServers {
     const known = this.#current.get(key);
     if (known !== undefined && Date.now() - known.startedAt < OLDEST_MS) return known;
     if (known !== undefined) this.#drop(known);
-    const { tools, capabilities } = this.#parts;
-    const server = startServer({ tools, capabilities, interpreters, network, preload });
+    const { tools, capabilities, start = startServer } = this.#parts;
+    const server = start({ tools, capabilities, interpreters, network, preload });
     const kept: Kept = { server, startedAt: Date.now(), live: 0, made: 0 };
     server.then(
       async ({ ended }) => {
@@ -159,7 +154,6 @@ export class ForkServers {
     let program: ForkedProgram | undefined;
     try {
       const made = await server.make(childLimits(spec, capabilities));
-      if (server.count >= MOST_CHILDREN) this.#dropServer(server);
       program = new ForkedProgram(made);
       const { keeper, uid } = made;
       // The kernel may make whoever moves a process wait: not this thread.
@@ -179,14 +173,6 @@ export class ForkServers {
       await groups.whole?.killAll();
       await groups.remove();
       throw error;
-    }
-  }
-
-  #dropServer(server: ForkServer): void {
-    for (const kept of this.#current.values()) {
-      void kept.server.then((one) => {
-        if (one === server) this.#drop(kept);
-      });
     }
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { embeddedForkServer } from '../../../../scripts/embed-kernels.ts';
-import { beginningLines, codeOfStatus, makeLine, parseAnswer, programOrders } from './protocol.ts';
+import { beginningLines, makeLine, parseAnswer, programOrders } from './protocol.ts';
 
 describe('what is said to a fork server', () => {
   it('begins with who it is, where it is, the filter and what it imports', () => {
@@ -58,18 +58,6 @@ describe('what a fork server says', () => {
 
   it.each(['', 'made', 'made 1 2 3', 'made 1 2 3 4 5 6 7 x', 'hello'])('is refused as %j', (line) => {
     expect(() => parseAnswer(line)).toThrow(/fork server said/);
-  });
-});
-
-describe('a status of wait(2)', () => {
-  it.each([
-    [0x0000, 0],
-    [0x0700, 7],
-    [0xff00, 255],
-    [9, 137],
-    [0x80 | 11, 139],
-  ])('%i means %i', (status, code) => {
-    expect(codeOfStatus(status)).toBe(code);
   });
 });
 

@@ -97,9 +97,3 @@ export function programOrders({ stdin, args, env, files }: ProgramOrders): Uint8
   length.writeUInt32LE(text.length);
   return [Buffer.concat([length, text]), ...(input === undefined ? [] : [input]), ...files.values()];
 }
-
-/** The exit code in a status of wait(2): the program's own, or 128 and the signal that ended it. */
-export function codeOfStatus(status: number): number {
-  const signal = status & 0x7f;
-  return signal === 0 ? (status >> 8) & 0xff : 128 + signal;
-}

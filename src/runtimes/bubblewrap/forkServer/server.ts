@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { SandboxError } from '../../../errors.ts';
+import { isSandboxError, SandboxError } from '../../../errors.ts';
 import { firstChild, type Identity } from '../../host/namespaceInit.ts';
 import { leftIn } from '../../host/pipes.ts';
 import { allProcesses, readProc, readStat } from '../../host/procfs.ts';
@@ -64,7 +64,10 @@ export class ForkServer {
     process.program.stdin?.on('error', () => {});
   }
 
-  /** Throws `SANDBOX_FAILED` with what the server said when it cannot work here. */
+  /**
+   * Throws `SANDBOX_FAILED` with what the server said when it cannot work here, and `CONFIG_INVALID` for a module that it
+   * cannot import.
+   */
   static async begin(
     process: ServerProcess,
     beginning: Beginning,
@@ -77,6 +80,7 @@ export class ForkServer {
     } catch (error) {
       const said = await leftIn(process.complaint);
       await server.close();
+      if (isSandboxError(error) && error.code === 'CONFIG_INVALID') throw error;
       throw said === '' ? error : broken(said.slice(-500), error);
     }
   }
@@ -99,11 +103,6 @@ export class ForkServer {
     const pid = firstChild(this.#process.initPid);
     if (pid === undefined) throw broken('it has ended');
     return pid;
-  }
-
-  /** How many it made. */
-  get count(): number {
-    return this.#count;
   }
 
   /** Why it makes no more; undefined while it does. */
@@ -179,7 +178,7 @@ export class ForkServer {
     const line = await withDeadline(this.#answers.next());
     if (line === undefined || line.done) throw broken('it said nothing');
     const answer = parseAnswer(line.value);
-    if (answer.is === 'failed') throw broken(`${answer.what} ${answer.why}`);
+    if (answer.is === 'failed') throw answer.what === 'preload' ? notLoaded(answer.why) : broken(answer.why);
     if (answer.is !== is) throw broken(`it said ${answer.is}`);
     return answer as Extract<Answer, { is: Is }>;
   }
@@ -219,6 +218,12 @@ async function withDeadline<T>(promise: Promise<T>): Promise<T | undefined> {
     timer = setTimeout(resolve, ANSWER_MS, undefined);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+function notLoaded(why: string): SandboxError {
+  return new SandboxError('CONFIG_INVALID', `A module cannot be preloaded: ${why}.`, {
+    hint: 'Install it for the interpreter that runs the code, or take it out of what is preloaded (warm.preload).',
+  });
 }
 
 function broken(why: string, cause?: unknown): SandboxError {

@@ -41,7 +41,7 @@ function asProgram(source: string): string {
 /** Libraries for linear algebra start threads when they are imported, and no fork takes those along. */
 const ONE_THREAD = { OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
 
-/** Throws `SANDBOX_FAILED` with the reason when it cannot work here. */
+/** Throws `SANDBOX_FAILED` with the reason when it cannot work here, `CONFIG_INVALID` for what cannot be preloaded. */
 export async function startServer(wish: ServerWish): Promise<ForkServer> {
   const { tools, capabilities, interpreters, network, preload } = wish;
   const interpreter = takeInterpreter(interpreters, 'python');
@@ -98,6 +98,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
       isRoot ? chooseUsers() : undefined,
     );
   } catch (error) {
+    await stage.first.launcher.abandon();
     stage.close();
     throw error;
   }
