@@ -4,7 +4,6 @@ import { DEFAULT_DOCKER_SETTINGS, type DockerSettings } from '../../src/runtimes
 import type { InterpreterSettings } from '../../src/runtimes/host/interpreters.ts';
 import { loadRuntime, type RuntimeOptions } from '../../src/runtimes/registry.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
-import { warmed } from './warmed.ts';
 
 export interface RuntimeUnderTest {
   /** As the titles of tests say it. */
@@ -17,13 +16,7 @@ export interface RuntimeUnderTest {
   load(): Promise<Runtime>;
 }
 
-/**
- * With WARM_GUESTS=1 only guests whose Python programs were waited for, and a plain process to compare them with: for
- * suites whose programs need nothing of one another.
- */
-const WARM_ONLY = process.env['WARM_GUESTS'] === '1';
-
-const ALL_RUNTIMES: readonly RuntimeUnderTest[] = [
+export const RUNTIMES_UNDER_TEST: readonly RuntimeUnderTest[] = [
   underTest('bubblewrap', 'bubblewrap', 'namespace', 'bubblewrap'),
   underTest('local with namespaces', 'local', 'namespace', 'local', { localIsolation: 'namespace' }),
   underTest('local as a plain process', 'local', 'process', 'local', { localIsolation: 'none' }),
@@ -33,14 +26,6 @@ const ALL_RUNTIMES: readonly RuntimeUnderTest[] = [
     docker: { ...container(), runtime: 'runsc' },
   }),
 ];
-
-export const RUNTIMES_UNDER_TEST: readonly RuntimeUnderTest[] = WARM_ONLY
-  ? ALL_RUNTIMES.flatMap((one) => {
-      if (one.name === 'local as a plain process') return [one];
-      if (one.name !== 'bubblewrap') return [];
-      return [{ ...one, name: 'bubblewrap, warm', load: async () => warmed(await one.load()) }];
-    })
-  : ALL_RUNTIMES;
 
 function underTest(
   name: string,
@@ -54,7 +39,7 @@ function underTest(
 }
 
 /** The host's interpreters that the settings name, so that they can be made the very ones of an image. */
-function interpreters(): InterpreterSettings {
+export function interpreters(): InterpreterSettings {
   const { SANDBOX_PYTHON: python, SANDBOX_NODE: javascript, SANDBOX_BASH: shell } = process.env;
   return {
     ...(python === undefined ? {} : { python }),
