@@ -67,6 +67,11 @@ export class Box {
     return this.#sandbox.enforced;
   }
 
+  /** What is left of a warm program's tree is on its end when there is the result, and gone when the sandbox is closed. */
+  get mayEndLate(): boolean {
+    return this.#sandbox.warmedBy !== undefined;
+  }
+
   python(code: string, options: RunOptions = {}): Promise<Ran> {
     return this.code('python', code, options);
   }
