@@ -17,6 +17,9 @@ export type WarmName = (typeof WARM_NAMES)[number];
 
 export interface WarmTarget extends Target {
   readonly name: WarmName;
+  /** The runtime itself, for a pool. */
+  readonly pooled: Runtime;
+  readonly waiting: Waiting;
 }
 
 const EACH_WAITS: Waiting = {
@@ -39,9 +42,10 @@ export const WARM_TARGETS: readonly WarmTarget[] = [
 function warm(name: WarmName, waiting: Waiting, make?: () => Runtime): WarmTarget[] {
   return TARGETS.filter((target) => target.name === name.split(',')[0]).map((target) => {
     const load = make === undefined ? target.loadAgain : async () => make();
+    const pooled = make?.() ?? target.runtime;
     return {
-      ...{ name, capabilities: target.capabilities },
-      runtime: warmed(make?.() ?? target.runtime, waiting),
+      ...{ name, capabilities: target.capabilities, pooled, waiting },
+      runtime: warmed(pooled, waiting),
       loadAgain: async () => warmed(await load(), waiting),
     };
   });
