@@ -76,7 +76,7 @@ describe.each(WARM_TARGETS)('one run after another: $name', (target) => {
         if (besides.length > 0 || !/^ready$/m.test(seen)) return;
         // Two of those that waited already.
         besides.push(find(), find());
-        Promise.allSettled(besides).then(() => stdin.end(secret));
+        void Promise.allSettled(besides).then(() => stdin.end(secret));
       },
     });
     // Control: it did leave all of it, and the same search finds it there.

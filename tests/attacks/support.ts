@@ -162,7 +162,7 @@ export async function leftBy(target: Target, marker: string): Promise<HostProces
 export async function whileRunning(
   sandbox: LiveSandbox,
   code: string,
-  look: () => unknown,
+  look: (seen: string) => unknown,
   env: Record<string, string> = {},
 ): Promise<ExecutionResult> {
   const stdin = new PassThrough();
@@ -181,7 +181,7 @@ export async function whileRunning(
         seen += text;
         if (!/^ready$/m.test(seen)) return;
         looked ??= Promise.resolve()
-          .then(look)
+          .then(() => look(seen))
           .finally(() => stdin.end());
         looked.catch(() => {});
       },
