@@ -1,6 +1,6 @@
 /** Many programs by the built command, in namespaces: every ending, and going on where a run was ended. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { thisProcess } from '../../src/files/processOwner.ts';
 import { missingForTerminals, PseudoTerminal } from '../approval/pseudoTerminal.ts';
@@ -324,6 +324,15 @@ describeWith(['bubblewrap'], 'run-many', () => {
     expect(await refusal([list([good]), '--resume'])).toEqual([125, '', expect.stringContaining('--output')]);
 
     const file = list([good]);
+    for (const special of ['/dev/null', dirname(output())]) {
+      const isNoFile = [
+        125,
+        '',
+        expect.stringMatching(/^glovebox: ".*" is there already, and is no file\.$/),
+      ];
+      expect(await refusal([file, '--output', special])).toEqual(isNoFile);
+      expect(existsSync(`${special}.lock`)).toBe(false);
+    }
     expect((await glovebox.run(['run-many', file, '--output', output()], QUIET)).status).toBe(0);
     const results = written();
     expect(await refusal([file, '--output', output()])).toEqual([

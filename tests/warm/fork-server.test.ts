@@ -151,6 +151,30 @@ describe.skipIf(!isHere)('the fork server', () => {
     });
   });
 
+  it('lets no input or file that finds no room look like the end of a program', async () => {
+    const small = { language: 'python' as const, preload: [] };
+    for (const [stdin, file] of [
+      [Buffer.alloc(40 * 1024 ** 2), 'small'],
+      [Buffer.alloc(1), `${`${'deep'.repeat(60)}/`.repeat(20)}file`],
+    ] as const) {
+      const guest = await openWarm(runtime, 'python', small);
+      await guest.writeFile(file, Buffer.from(''));
+      await expect(run(guest, 'print(1)', { stdin })).rejects.toMatchObject({
+        code: 'SANDBOX_FAILED',
+        message: expect.stringContaining('found no room'),
+      });
+      await guest.destroy();
+    }
+    // The control: both are no more than a little smaller.
+    const outcome = await using(async (guest) => {
+      await guest.writeFile(`${`${'deep'.repeat(60)}/`.repeat(10)}file`, Buffer.from(''));
+      return run(guest, 'import sys; print(len(sys.stdin.read()))', {
+        stdin: Buffer.alloc(10 * 1024 ** 2, 'x'),
+      });
+    });
+    expect(outcome.stdout.text).toBe(`${10 * 1024 ** 2}\n`);
+  });
+
   it('gives its input as a file that is no larger and no other than what was given', async () => {
     const code = `import os
 tried = []

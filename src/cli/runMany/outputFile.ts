@@ -1,6 +1,6 @@
 /** The file that results are written to, which a later run can go on with. */
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { SandboxError } from '../../errors.ts';
 import { asProcessOwner, lifeOf, thisProcess } from '../../files/processOwner.ts';
 import { type HeldResults, readResults } from '../../operations/batch/resultLine.ts';
@@ -14,6 +14,7 @@ export class OutputFile implements Results {
   readonly #path: string;
   readonly #lock: string;
   #file: FileHandle | undefined;
+  #hasFailed = false;
 
   private constructor(path: string, lock: string, held: HeldResults) {
     this.#path = path;
@@ -26,6 +27,7 @@ export class OutputFile implements Results {
    * there already and not to be gone on with, is no file of results, or another process writes to it.
    */
   static async take(path: string, { resume }: { readonly resume: boolean }): Promise<OutputFile> {
+    await refuseSpecial(path);
     const lock = await takeLock(path);
     try {
       return new OutputFile(path, lock, resume ? await heldIn(path) : await nothingIn(path));
@@ -48,7 +50,8 @@ export class OutputFile implements Results {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.#writing(async () => this.#file?.sync());
+      // What has failed is told already, and a second failure would stand in front of it.
+      if (!this.#hasFailed) await this.#writing(async () => this.#file?.sync());
     } finally {
       await this.#file?.close();
       this.#file = undefined;
@@ -60,9 +63,24 @@ export class OutputFile implements Results {
     try {
       await action();
     } catch (error) {
+      this.#hasFailed = true;
       throw cannotWrite(this.#path, error);
     }
   }
+}
+
+/** What is no file cannot be cut off and gone on with, and whoever opens a pipe may wait for ever. */
+async function refuseSpecial(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).isFile()) return;
+  } catch {
+    // It is made then; what else is wrong with it is told by whoever makes it.
+    return;
+  }
+  throw new SandboxError('INPUT_INVALID', `${JSON.stringify(path)} is there already, and is no file.`, {
+    hint: 'Name a file with --output; without it, results go to standard output.',
+    details: { path },
+  });
 }
 
 async function heldIn(path: string): Promise<HeldResults> {

@@ -1,7 +1,8 @@
 # A bash that waits for its program: it says that it is ready with one line on descriptor 1, and becomes a bash that runs
 # the program's file when the orders are there.
 #
-# Orders come on standard input, each ended by a NUL: whether what follows is the program's input (1 or 0), how many
+# Orders come on standard input, each ended by a NUL: whether what follows is the program's input (1 or 0), or how many
+# bytes of it are to be in a file that is its input, or the path of such a file; how many
 # variables to unset and their names, how many to set and their assignments, how many words the command has and these.
 take() {
   local count
@@ -17,5 +18,10 @@ IFS= read -r -d '' stdin || exit 0
 take; unset -v "${taken[@]}"
 take; for word in "${taken[@]}"; do export "$word"; done
 take
-[ "$stdin" = 1 ] || exec 0</dev/null
+case $stdin in
+  0) stdin=/dev/null ;;
+  *' bytes') command -p head -c "${stdin% bytes}" >/tmp/.stdin || exit 125; stdin=/tmp/.stdin ;;
+esac
+[ "$stdin" = 1 ] || exec 0<"$stdin" || exit 125
+case $stdin in /tmp/*) command -p rm -- "$stdin" ;; esac
 exec -- "${taken[@]}"

@@ -45,6 +45,19 @@
     return bytes;
   };
 
+  // In a file, as the input of a program that starts cold.
+  const keep = (bytes) => {
+    const path = '/tmp/.stdin';
+    const file = fs.openSync(path, 'wx', 0o400);
+    for (let left = bytes; left > 0; ) {
+      const part = receive(Math.min(left, 1 << 20));
+      for (let written = 0; written < part.length; ) written += fs.writeSync(file, part, written);
+      left -= part.length;
+    }
+    fs.closeSync(file);
+    return path;
+  };
+
   const become = ({ argv: args, env: wanted, stdin }) => {
     for (const name of Object.keys(env)) if (!(name in wanted)) delete env[name];
     for (const name of Object.keys(wanted)) if (env[name] !== wanted[name]) env[name] = wanted[name];
@@ -52,9 +65,10 @@
     process.execArgv.length = 0;
     Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
     if (stdin === true) return;
+    const path = stdin.bytes === undefined ? stdin : keep(stdin.bytes);
     fs.closeSync(0);
-    fs.openSync(stdin || '/dev/null', 'r');
-    if (stdin) fs.unlinkSync(stdin);
+    fs.openSync(path || '/dev/null', 'r');
+    if (path) fs.unlinkSync(path);
   };
 
   try {

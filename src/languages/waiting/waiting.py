@@ -15,6 +15,28 @@ def receive(length):
     return data
 
 
+def receive_into(file, length):
+    while length > 0:
+        part = receive(min(length, 1 << 20))
+        length -= len(part)
+        while part:
+            part = part[file.write(part) :]
+
+
+def place_input(given):
+    path = given or os.devnull
+    if isinstance(given, dict):
+        # In a file, as the input of a program that starts cold.
+        path = '/tmp/.stdin'
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), 'wb', 0) as file:
+            receive_into(file, given['bytes'])
+    source = os.open(path, os.O_RDONLY)
+    os.dup2(source, 0)
+    os.close(source)
+    if given:
+        os.unlink(path)
+
+
 def import_quietly(names):
     """A module that says something, or cannot be imported, says so when the program imports it."""
     kept = [os.dup(1), os.dup(2)]
@@ -48,15 +70,9 @@ def wait_for_orders(preload):
     for path, length in orders.get('files', ()):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'wb', 0) as file:
-            content = memoryview(receive(length))
-            while content:
-                content = content[file.write(content) :]
+            receive_into(file, length)
     if orders['stdin'] is not True:
-        given = os.open(orders['stdin'] or os.devnull, os.O_RDONLY)
-        os.dup2(given, 0)
-        os.close(given)
-        if orders['stdin']:
-            os.unlink(orders['stdin'])
+        place_input(orders['stdin'])
     become_main(sys.argv[0], orders['argv'], orders['env'], modules)
 
 

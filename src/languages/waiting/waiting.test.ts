@@ -51,6 +51,14 @@ describe('orders', () => {
     expect(Buffer.from(waiting('shell').encode(orders)).toString()).toBe(words);
   });
 
+  it('say to bash where the input is: nowhere, behind them, in a file, or to be put into one', () => {
+    const inputs = [false, true, '/tmp/input', { bytes: 7 }].map((stdin) => {
+      const encoded = Buffer.from(waiting('shell').encode({ ...orders, stdin })).toString();
+      return encoded.slice(0, encoded.indexOf('\0'));
+    });
+    expect(inputs).toEqual(['0', '1', '/tmp/input', '7 bytes']);
+  });
+
   it('go by way of env where bash would not take a variable as it is', () => {
     const env = { ...PLACE.environment, IFS: 'x', 'A.B': '1', LC_ALL: 'nowhere', OTHER: '2' };
     const encoded = Buffer.from(waiting('shell').encode({ argv: [], env, stdin: false })).toString();

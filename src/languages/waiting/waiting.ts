@@ -26,10 +26,11 @@ export interface Orders {
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Whether what follows the orders is the program's standard input; it has `/dev/null` otherwise. Where the interpreter
-   * `opensInput` also the path of a file that is its input, and that has no name any more when the program begins.
+   * Whether what follows the orders is the program's standard input; it has `/dev/null` otherwise. Also the path of a file
+   * that is its input, or how many bytes of what follows are to be such a file: it has no name any more when the program
+   * begins.
    */
-  readonly stdin: boolean | string;
+  readonly stdin: boolean | string | { readonly bytes: number };
   /**
    * Files to write before, by their paths, with their lengths: what is in them follows the orders, one after another.
    * Only Python does so.
@@ -44,8 +45,6 @@ export interface WaitingInterpreter {
   readonly code?: string;
   /** What must stand in the preload file then, where it looks; later it may be empty, and must not be gone. */
   readonly preload?: string;
-  /** Whether it can be told of a file to open for the program's input. */
-  readonly opensInput: boolean;
   /** The orders as it reads them, on its standard input. */
   encode(orders: Orders): Uint8Array;
 }
@@ -62,7 +61,6 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
         argv,
         env: environment,
         code: BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names),
-        opensInput: true,
         encode: encodeJson,
       };
     case 'javascript':
@@ -70,14 +68,12 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
         argv,
         env: { ...environment, NODE_OPTIONS: `--require=${preload}`, GLOVEBOX_WAITING: '1' },
         preload: WAITING_NODE.replace('__MODULES__', names),
-        opensInput: true,
         encode: encodeJson,
       };
     case 'shell':
       return {
         argv: [interpreter, '--norc', '--noprofile', '-c', WAITING_SHELL],
         env: environment,
-        opensInput: false,
         encode: (orders) => encodeForShell(orders, argv, environment),
       };
   }
@@ -116,7 +112,9 @@ function encodeForShell(
     assignments(changed.filter((entry) => !isOfBash(entry))),
     words,
   ];
-  const fields = [stdin ? '1' : '0', ...lists.flatMap((list) => [String(list.length), ...list])];
+  const input =
+    typeof stdin === 'object' ? `${stdin.bytes} bytes` : typeof stdin === 'string' ? stdin : Number(stdin);
+  const fields = [input, ...lists.flatMap((list) => [String(list.length), ...list])];
   return Buffer.from(fields.map((field) => `${field}\0`).join(''));
 }
 

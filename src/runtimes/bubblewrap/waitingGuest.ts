@@ -97,11 +97,10 @@ export class WaitingGuest extends BubblewrapGuest {
     const { output } = program.launcher;
     const input = this.#input;
     program.launcher.holdUs(true);
-    const stdin = interpreter.opensInput ? this.#putInput(command.stdin) : command.stdin !== undefined;
+    const stdin = this.#putInput(command.stdin);
     // The folder is what bubblewrap says it is to whoever it starts there.
     const env = { ...command.env, PWD: this.workspace };
     input.write(interpreter.encode({ argv: args, env, stdin }));
-    if (stdin === true && command.stdin instanceof Uint8Array) input.write(command.stdin);
     if (command.stdin !== 'stream') input.end();
     const end = async (): Promise<Exit> => {
       try {

@@ -54,7 +54,10 @@ export class WaitingProgram {
   become(command: Command): GuestProcess {
     if (this.#isUsed || this.#ended !== undefined) throw usedTwice();
     const { env, stdin } = command;
-    const orders = { argv: programArguments(command, this.#prepared), env, stdin: stdin !== undefined };
+    const orders = {
+      ...{ argv: programArguments(command, this.#prepared), env },
+      stdin: stdin instanceof Uint8Array ? { bytes: stdin.byteLength } : stdin !== undefined,
+    };
     const { writable } = this.#input;
     this.#isUsed = true;
     this.#started.launcher.holdUs(true);

@@ -52,6 +52,14 @@ export function tooFull(path: string, cause?: unknown): SandboxError {
   });
 }
 
+/** The refusal of a name that no file system takes. */
+export function nameTooLong(cause?: unknown): SandboxError {
+  return new SandboxError('INPUT_INVALID', 'A component of the path is too long.', {
+    hint: 'Use names of at most 255 bytes.',
+    cause,
+  });
+}
+
 /** The refusal of a file that is larger than the caller allows. */
 export function tooLarge(path: string, size: number, maxBytes: number): SandboxError {
   return new SandboxError(

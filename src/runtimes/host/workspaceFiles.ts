@@ -18,9 +18,16 @@ import {
 import { promisify } from 'node:util';
 import type { TransferLimits } from '../../archive/entry.ts';
 import { printableName, rawName } from '../../archive/printableName.ts';
-import { SandboxError } from '../../errors.ts';
 import type { FileEntry, RemoveOptions, Unpacked, UnpackOptions } from '../runtime.ts';
-import { closedToUs, missing, needsRecursive, notRegular, tooFull, tooLarge } from './fileRefusals.ts';
+import {
+  closedToUs,
+  missing,
+  nameTooLong,
+  needsRecursive,
+  notRegular,
+  tooFull,
+  tooLarge,
+} from './fileRefusals.ts';
 import type { Folder } from './folder.ts';
 import { namesIn } from './listing.ts';
 import type { PackedFiles } from './packedFiles.ts';
@@ -252,10 +259,7 @@ function explain(error: unknown, path: string): unknown {
     case 'EDQUOT':
       return tooFull(path, error);
     case 'ENAMETOOLONG':
-      return new SandboxError('INPUT_INVALID', 'A component of the path is too long.', {
-        hint: 'Use names of at most 255 bytes.',
-        cause: error,
-      });
+      return nameTooLong(error);
     default:
       return error;
   }

@@ -82,6 +82,15 @@ describe('whyCold', () => {
     expect(whyCold(candidate('javascript', file(path)))).toBeUndefined();
   });
 
+  it.each(['package.json', './package.json', '/workspace/a/../package.json'])(
+    'sends JavaScript with the file %s to a cold start',
+    (path) => {
+      expect(whyCold(candidate('javascript', file(path)))).toBe('a file is looked for at the start');
+      expect(whyCold(candidate('javascript', file('node_modules/one/package.json')))).toBeUndefined();
+      expect(whyCold(candidate('shell', file(path)))).toBeUndefined();
+    },
+  );
+
   it.each(['helpers.py', 'package/json.py', 'json.txt', 'data.json', 'table.csv'])(
     'lets Python with the file %s wait',
     (path) => {

@@ -68,10 +68,14 @@ function isReadAtTheStart(language: LanguageName, variable: string): boolean {
   return ANYBODYS.test(variable) || ITS_OWN[language].test(variable);
 }
 
+/** What Node.js looks for where it is started (`trySelf` in lib/internal/modules/cjs/loader.js), and remembers. */
+const NODES_FILE = 'package.json';
+
 /** What Python looks for where it is installed, or in the home of its user, which the workspace is. */
 const PYTHONS_FOLDERS = ['.local', '.config', '.pyenv', 'lib', 'lib64'];
 
 function isFoundAtTheStart(language: LanguageName, path: string, preload: readonly string[]): boolean {
+  if (language === 'javascript') return pathInWorkspace(path).join('/') === NODES_FILE;
   if (language !== 'python') return false;
   const [first = '', ...rest] = pathInWorkspace(path);
   if (first === '' || first === '..' || PYTHONS_FOLDERS.includes(first)) return true;

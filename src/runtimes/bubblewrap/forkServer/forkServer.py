@@ -188,7 +188,6 @@ def keep(pid, instructions):
 
 def become_user(limits, instructions, is_mapped_by_root):
     """What is left of the program's rights and descriptors."""
-    os.setsid()
     for which, value in zip(LIMITS, limits):
         if value >= 0:
             hard = resource.getrlimit(which)[1]
@@ -417,6 +416,8 @@ class Server:
         if self.has_own_network:
             raise_loopback()
         prctl(SET_DUMPABLE, 0)
+        # The keeper leads the session, as bubblewrap's PID 1 does: the program may still begin one of its own.
+        os.setsid()
         pid = os.fork()
         if pid != 0:
             keep(pid, self.instructions)
@@ -436,8 +437,12 @@ def wait_for_program():
         touch()
     reseed()
     os.write(REPORT, b'R')
-    os.close(REPORT)
-    return take_orders()
+    try:
+        return take_orders()
+    except BaseException:
+        # No program has begun: nothing may look like its end. No status of wait(2) begins with this byte.
+        os.write(REPORT, b'F')
+        os._exit(70)
 
 
 become_main('/workspace/main.py', *wait_for_program())

@@ -1,6 +1,10 @@
 import type { GuestFiles } from '../../host/hostGuest.ts';
 import { PendingFiles } from '../../host/pendingFiles.ts';
+import { inodesFor } from '../../host/stage.ts';
 import type { WorkspaceFiles } from '../../host/workspaceFiles.ts';
+
+/** What `build_view` in forkServer.py makes there: the root, the three folders that a program may write to, one file. */
+const ENTRIES_OF_OURS = 5;
 
 /**
  * The files of a sandbox whose program waits. Until it is sent off they are kept here, and go with its orders: the
@@ -12,8 +16,8 @@ export class ForkedFiles implements GuestFiles {
   readonly #workspace: WorkspaceFiles;
   #operations: Pick<GuestFiles, 'read' | 'list' | 'pack'>;
 
-  constructor(maxBytes: number, workspace: WorkspaceFiles) {
-    this.#pending = new PendingFiles(maxBytes);
+  constructor(diskMb: number, workspace: WorkspaceFiles) {
+    this.#pending = new PendingFiles(diskMb * 1024 ** 2, inodesFor(diskMb) - ENTRIES_OF_OURS);
     this.#workspace = workspace;
     this.#operations = this.#pending;
   }

@@ -9,6 +9,8 @@ import type { MadeChild } from './server.ts';
 
 /** The program is in place, and waits. */
 const READY = 'R'.charCodeAt(0);
+/** It could not take its orders: nothing of it has begun. */
+const NOT_BEGUN = 'F'.charCodeAt(0);
 /** A status of wait(2), as the keeper reports it. */
 const STATUS_BYTES = 4;
 /** What it waits for first. */
@@ -23,8 +25,11 @@ export class ForkedProgram {
   readonly keeper: Identity;
   readonly stdout: PipeSource;
   readonly stderr: PipeSource;
-  /** Resolves to the status that the keeper reported; to undefined when it ended without one. */
-  readonly status: Promise<number | undefined>;
+  /**
+   * Resolves to the status that the keeper reported; to undefined when it ended without one; to `not begun` when the
+   * program's input or files found no room.
+   */
+  readonly status: Promise<number | 'not begun' | undefined>;
   #orders: number | undefined;
   /** Where orders did not fit into their pipe at once. */
   #rest: Socket | undefined;
@@ -131,13 +136,14 @@ export class ForkedProgram {
     this.stderr.destroy();
   }
 
-  #read(): Promise<number | undefined> {
+  #read(): Promise<number | 'not begun' | undefined> {
     return new Promise((resolve) => {
       let said = Buffer.alloc(0);
       this.#heard = (bytes) => {
         said = Buffer.concat([said, bytes]);
         if (said[0] === READY) this.#ready(true);
-        if (said.length > STATUS_BYTES) resolve(said.readInt32LE(1));
+        if (said[1] === NOT_BEGUN) resolve('not begun');
+        else if (said.length > STATUS_BYTES) resolve(said.readInt32LE(1));
       };
       const ended = (): void => {
         this.#ready(false);

@@ -53,7 +53,7 @@ export class ForkedGuest extends HostGuest {
     const workspaceFolder = folder.enter('workspace');
     const user = { uid, gid: uid };
     const workspace = new WorkspaceFiles(workspaceFolder, WRITABLE.workspace, ownerOtherThanUs(user));
-    const files = new ForkedFiles(spec.policy.limits.diskMb.value * 1024 ** 2, workspace);
+    const files = new ForkedFiles(spec.policy.limits.diskMb.value, workspace);
     super(files);
     this.#files = files;
     this.#parts = parts;
@@ -89,6 +89,7 @@ export class ForkedGuest extends HostGuest {
     const end = async (): Promise<Exit> => {
       const status = await program.status;
       const counted = this.#figures();
+      if (status === 'not begun') throw notBegun();
       if (status === undefined) await untilGone(keeper);
       if (status === undefined && ended === 'not' && !counted.oomKills) throw keeperFailed();
       const code = status === undefined ? KILLED : codeOf(status);
@@ -140,6 +141,16 @@ export class ForkedGuest extends HostGuest {
     const { fileName, command: commandOf } = findLanguage('python');
     return programArguments(command, { command: commandOf(path, `${WRITABLE.workspace}/${fileName}`, []) });
   }
+}
+
+function notBegun(): SandboxError {
+  return new SandboxError(
+    'SANDBOX_FAILED',
+    'The input or the files of the program found no room in its sandbox.',
+    {
+      hint: 'Give more room for files with diskMb (SANDBOX_DISK_MB), for input with memoryMb (SANDBOX_MEMORY_MB).',
+    },
+  );
 }
 
 function keeperFailed(): SandboxError {
