@@ -71,7 +71,7 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
       return {
         argv,
         env: environment,
-        code: BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names),
+        code: asProgram(BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names)),
         opensInput: true,
         encode: (orders) => filledUp(encodeJson(orders)),
         rehearsal: filledUp(new Uint8Array()),
@@ -92,6 +92,11 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
         encode: (orders) => encodeForShell(orders, argv, environment),
       };
   }
+}
+
+/** Of a program in a text Python has given back what it has parsed before that waits, and not when it becomes another one. */
+function asProgram(source: string): string {
+  return `exec(compile(${JSON.stringify(source)}, __file__, 'exec'))\n`;
 }
 
 /** Names of modules, with those that they are in; nothing else comes into a script. */
