@@ -159,6 +159,25 @@ function engineTests({ name, runtime, loadAgain }: Target): void {
     expect(await runIn(await openWarm(), code)).toMatchObject(expected);
   });
 
+  it('tells the end of the whole program, and not of its first thread', async () => {
+    // The first process looks in a file of the kernel's, where the name stands too.
+    const leaving = `
+import ctypes, os, platform, threading, time
+libc = ctypes.CDLL(None)
+libc.prctl(15, b'\\nThreads:\\t1\\n')
+def other():
+    time.sleep(0.2)
+    print('still here', flush=True)
+    os._exit(7)
+threading.Thread(target=other).start()
+libc.syscall({'x86_64': 60, 'aarch64': 93}[platform.machine()], 3)`;
+    expect(await runIn(await openWarm(), leaving)).toMatchObject({
+      outcome: 'exited',
+      exitCode: 7,
+      stdout: { text: 'still here\n' },
+    });
+  });
+
   it('ends its program when its time is over, politely and then for good', async () => {
     const polite =
       'import signal, time; signal.signal(15, lambda *_: print("asked", flush=True)); time.sleep(60); time.sleep(60)';

@@ -45,14 +45,15 @@ BUILTINS_OF_SITE = ('open', 'exit', 'quit', 'copyright', 'credits', 'license', '
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
 
 
-def become_main(file, args, env, modules=None):
+def become_main(file, args, env, modules=None, source=None, has_new_input=True):
     """Runs a file as the program of this interpreter, to its end, and ends the process as it would have ended.
 
     It does not return: it raises what must pass through all its callers, so that no frame of theirs is left below the
     program. `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
+    `source` is what is in the file, where that is known. Standard input is as touch() found it unless `has_new_input`.
     """
     hook, sys.excepthook = sys.excepthook, become
-    raise Becoming(file, args, env, modules, hook)
+    raise Becoming((file, args, env, source), modules, has_new_input, hook)
 
 
 class Becoming(BaseException):
@@ -61,10 +62,10 @@ class Becoming(BaseException):
 
 def become(_kind, becoming, _trace):
     """The one frame below the program. Its file is named so that warnings and logging look past it."""
-    file, args, env, modules, sys.excepthook = becoming.args
+    program, modules, has_new_input, sys.excepthook = becoming.args
     for name in SYS_LAST:
         vars(sys).pop(name, None)
-    code, is_asynchronous = set_up(file, args, env, modules)
+    code, is_asynchronous = set_up(program, modules, has_new_input)
     start = State(is_asynchronous)
     ended_by = None
     try:
@@ -155,8 +156,9 @@ class State:
 # Before the program
 
 
-def set_up(file, args, env, modules):
-    code, is_asynchronous = read_code(file, args, env)
+def set_up(program, modules, has_new_input):
+    file, args, env, source = program
+    code, is_asynchronous = read_code(file, args, env, source)
     set_environment(env)
     sys.argv = [file, *args]
     if hasattr(sys, 'orig_argv'):
@@ -166,7 +168,8 @@ def set_up(file, args, env, modules):
             del sys.modules[name]
     # Files may have come in the same tick of the clock in which it was read.
     sys.path_importer_cache.pop(sys.path[0], None)
-    renew_standard_input()
+    if has_new_input:
+        renew_standard_input()
     sys.modules['__main__'] = fresh_main(file)
     sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
     return code, is_asynchronous
@@ -177,12 +180,13 @@ def cold_command(file, args):
     return [started[0], '-u', '-B', file, *args]
 
 
-def read_code(file, args, env):
+def read_code(file, args, env, source):
     stderr = sys.stderr
     sys.stderr = warned = Recorder()
     try:
-        with open(file, 'rb', 0) as opened:
-            source = opened.read()
+        if source is None:
+            with open(file, 'rb', 0) as opened:
+                source = opened.read()
         code = compile(source, file, 'exec', dont_inherit=True) if is_plain(source) else None
     except BaseException:
         code = None

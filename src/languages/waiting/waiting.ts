@@ -19,6 +19,12 @@ export interface WaitingPlace {
   readonly modules: readonly string[];
 }
 
+/** Orders for Python are as long at least, see waiting.py. */
+const BLOCK_BYTES = 4096;
+
+/** Text that is longer is rather read from the file: a pipe takes no more at once. */
+export const LONGEST_CODE_BYTES = 32 * 1024;
+
 /** What the program is, once there is one. */
 export interface Orders {
   /** The arguments after the program's file. */
@@ -36,6 +42,8 @@ export interface Orders {
    * Python and Node.js do so.
    */
   readonly files?: readonly (readonly [path: string, bytes: number])[];
+  /** What is in the program's file, so that it need not be read. Only Python looks at it. */
+  readonly code?: string;
 }
 
 export interface WaitingInterpreter {
@@ -47,6 +55,8 @@ export interface WaitingInterpreter {
   readonly preload?: string;
   /** The orders as it reads them, on its standard input. */
   encode(orders: Orders): Uint8Array;
+  /** Orders that are only answered with {@link READY}, where it takes such. */
+  readonly rehearsal?: Uint8Array;
 }
 
 /** How an interpreter of this language is made to wait. Pure. */
@@ -60,8 +70,9 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
       return {
         argv,
         env: environment,
-        code: BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names),
-        encode: encodeJson,
+        code: asProgram(BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names)),
+        encode: (orders) => filledUp(encodeJson(orders)),
+        rehearsal: filledUp(new Uint8Array()),
       };
     case 'javascript':
       return {
@@ -79,6 +90,11 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
   }
 }
 
+/** Of a program in a text Python has given back what it has parsed before that waits, and not when it becomes another one. */
+function asProgram(source: string): string {
+  return `exec(compile(${JSON.stringify(source)}, __file__, 'exec'))\n`;
+}
+
 /** Names of modules, with those that they are in; nothing else comes into a script. */
 const MODULE_NAME = /^[\w./:@-]+$/;
 
@@ -88,6 +104,10 @@ function encodeJson(orders: Orders): Uint8Array {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
   return Buffer.concat([length, text]);
+}
+
+function filledUp(orders: Uint8Array): Uint8Array {
+  return Buffer.concat([orders, Buffer.alloc(Math.max(0, BLOCK_BYTES - orders.length))]);
 }
 
 /** Words that end with a NUL each, and a count before each list of them. */

@@ -2,6 +2,7 @@ import { rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
+import { LONGEST_CODE_BYTES } from '../../languages/waiting/waiting.ts';
 import { startCounting } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { rootOfHost } from '../host/hostRoot.ts';
@@ -22,8 +23,11 @@ import type {
   GuestProcess,
   Relay,
   RelayWish,
+  RemoveOptions,
   Root,
   SandboxSpec,
+  Unpacked,
+  UnpackOptions,
   WarmedBy,
   WarmWish,
 } from '../runtime.ts';
@@ -32,7 +36,7 @@ import { type Bundle, controlPaths, createBundle } from './control.ts';
 import { type Engine, INSTALL, mayOpenPipes, type Tools } from './engine.ts';
 import type { RelayPipes } from './relayPipes.ts';
 import { isolationFailed, Started } from './started.ts';
-import { WaitingProgram } from './waiting.ts';
+import { WaitingProgram, type WrittenFile } from './waiting.ts';
 
 /**
  * The namespaces that runsc itself runs in: of processes, so that all ends with the first of them, which ends
@@ -70,6 +74,8 @@ export class GvisorGuest extends StagedGuest {
   warmedBy?: WarmedBy;
   readonly #parts: GvisorParts;
   #waiting: WaitingProgram | undefined;
+  /** What was written last, where nothing else in the workspace was changed since. */
+  #written: WrittenFile | undefined;
 
   constructor(parts: GvisorParts) {
     super(parts);
@@ -78,12 +84,32 @@ export class GvisorGuest extends StagedGuest {
     this.enforced = readEnforced(parts);
   }
 
+  override async writeFile(path: string, data: Uint8Array): Promise<void> {
+    this.#written = undefined;
+    await super.writeFile(path, data);
+    if (data.length <= LONGEST_CODE_BYTES) this.#written = { path, data: Uint8Array.from(data) };
+  }
+
+  override removeFile(path: string, options?: RemoveOptions): Promise<void> {
+    this.#written = undefined;
+    return super.removeFile(path, options);
+  }
+
+  override unpack(
+    path: string,
+    archive: AsyncIterable<Uint8Array>,
+    options: UnpackOptions,
+  ): Promise<Unpacked> {
+    this.#written = undefined;
+    return super.unpack(path, archive, options);
+  }
+
   protected async start(command: Command): Promise<GuestProcess> {
     if (this.warmedBy === undefined) return this.#startCold(command);
     const { spec } = this.#parts;
     const waiting = this.#waiting;
     if (waiting === undefined) throw usedTwice();
-    if (suitsWaiting(command, spec)) return waiting.become(command);
+    if (suitsWaiting(command, spec)) return waiting.become(command, this.#written);
     this.#waiting = undefined;
     await waiting.end();
     return this.#startCold(command);

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { READY } from '../../languages/waiting/waiting.ts';
 import { FramedSource } from '../host/init/framedSource.ts';
 import type { InputPipe } from '../host/pipes.ts';
@@ -10,6 +11,18 @@ import {
 import { codeOf } from '../host/waitStatus.ts';
 import type { Command, Exit, GuestProcess } from '../runtime.ts';
 import { isolationFailed, type Started } from './started.ts';
+
+/** A file in the workspace, and all that is in it. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly data: Uint8Array;
+}
+
+/**
+ * gVisor makes a thread of the host for each process and each of its own threads that comes to run it, when it comes to it
+ * first (`subprocess.lookupOrCreate` in its platform ptrace); after so many rounds there are those that the program needs.
+ */
+const REHEARSALS = 4;
 
 /** An interpreter in a kernel of gVisor's, which waits to become its one program. */
 export class WaitingProgram {
@@ -40,7 +53,7 @@ export class WaitingProgram {
     const waiting = new WaitingProgram(started, prepared, input);
     const timer = setTimeout(() => started.kill('SIGKILL'), READY_DEADLINE_MS);
     const over = launcher.exited.then(() => undefined);
-    const said = await Promise.race([waiting.#stdout.first(READY.length), over]);
+    const said = await Promise.race([waiting.#ready(), over]);
     clearTimeout(timer);
     if (said !== READY) {
       await waiting.end();
@@ -50,19 +63,34 @@ export class WaitingProgram {
     return waiting;
   }
 
-  /** Makes it the program. Throws `SANDBOX_FAILED` for a second one, and for any but the one that it waits for. */
-  become(command: Command): GuestProcess {
+  /** What it said last, before or after going through what happens with its orders. */
+  async #ready(): Promise<string | undefined> {
+    const { rehearsal } = this.#prepared;
+    let said = await this.#stdout.first(READY.length);
+    for (let round = 0; rehearsal !== undefined && said === READY && round < REHEARSALS; round++) {
+      this.#input.writable.write(rehearsal);
+      said = await this.#stdout.first(READY.length);
+    }
+    return said;
+  }
+
+  /** Makes it the program; its code may be what was written last. Throws `SANDBOX_FAILED` for a second one, and for any but the one that it waits for. */
+  become(command: Command, written?: WrittenFile): GuestProcess {
     if (this.#isUsed || this.#ended !== undefined) throw usedTwice();
     const { env, stdin } = command;
     const orders = {
       ...{ argv: programArguments(command, this.#prepared), env },
       stdin: stdin instanceof Uint8Array ? { bytes: stdin.byteLength } : stdin !== undefined,
+      ...(written?.path === this.#prepared.file && isUtf8(written.data)
+        ? { code: Buffer.from(written.data).toString() }
+        : {}),
     };
     const { writable } = this.#input;
     this.#isUsed = true;
     this.#started.launcher.holdUs(true);
-    this.#started.countAnew();
     writable.write(this.#prepared.encode(orders));
+    // While it wakes up.
+    this.#started.countAnew();
     if (stdin === undefined) writable.end();
     else if (stdin !== 'stream') writable.end(stdin);
     return {

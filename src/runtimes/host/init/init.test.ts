@@ -134,6 +134,76 @@ describe.skipIf(cannot)(`the first process${cannot ? ` (skipped: ${cannot})` : '
     });
   });
 
+  describe('tells in frames', () => {
+    /** What came of each stream, with the end that was told. */
+    async function runInFrames(program: readonly string[]) {
+      const words = initArguments({ report: at('report'), settings: at('settings'), frames: true });
+      const child = spawn(at('init'), [...words, ...program], { stdio: ['ignore', 'pipe', 'pipe'] });
+      const exit = once(child, 'exit');
+      const streams = [child.stdout, child.stderr].map((stream) => new FramedSource(stream));
+      const said = await Promise.all(
+        streams.map(async (stream) => ({ text: await text(stream), status: (await stream.ended)?.status })),
+      );
+      const [code] = await exit;
+      return { code, said };
+    }
+    const shell = (script: string): string[] => ['/bin/sh', '-c', script];
+    const python = (script: string): string[] => ['/usr/bin/python3', '-c', script];
+
+    it.each([
+      ['that ends by itself', shell('echo said; echo error >&2; exit 3'), 0x0300, 'said\n'],
+      ['that is ended', shell('echo said; kill -9 $$'), 9, 'said\n'],
+      [
+        'that ended its children before',
+        shell('(exit 7); sh -c "kill -9 \\$\\$"; echo $?; exit 4'),
+        0x0400,
+        '137\n',
+      ],
+      [
+        'that was stopped and sent signals',
+        shell(
+          'trap "echo asked" TERM; (sleep 0.1; kill -CONT $$; kill -TERM $$) & kill -STOP $$; wait; exit 5',
+        ),
+        0x0500,
+        'asked\n',
+      ],
+      [
+        'that became another',
+        python('import os; os.execv("/bin/sh", ["sh", "-c", "echo said; exit 6"])'),
+        0x0600,
+        'said\n',
+      ],
+      ['that leaves its output to another', shell('sleep 3 & echo early; exit 2'), 0x0200, 'early\n'],
+    ])('how a program ended %s', async (_how, program, status, output) => {
+      const { said } = await runInFrames(program);
+      expect(said).toMatchObject([{ text: output, status }, { status }]);
+    });
+
+    it('the end of the process, and not of its first thread', async () => {
+      const script = `
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+libc.prctl(15, b'\\nThreads:\\t1\\n')
+def other():
+    time.sleep(0.1)
+    print('still here', flush=True)
+    os._exit(7)
+threading.Thread(target=other).start()
+libc.syscall(${process.arch === 'arm64' ? 93 : 60}, 3)`;
+      const { said } = await runInFrames(python(script));
+      expect(said).toEqual([
+        { text: 'still here\n', status: 0x0700 },
+        { text: '', status: 0x0700 },
+      ]);
+    });
+
+    it('that nobody traces a program that has got a signal', async () => {
+      const tracer = 'grep TracerPid /proc/$$/status';
+      const { said } = await runInFrames(shell(`${tracer}; trap : TERM; kill -TERM $$; ${tracer}`));
+      expect(said[0]?.text).toMatch(/^TracerPid:\t[1-9]\d*\nTracerPid:\t0\n$/);
+    });
+  });
+
   it('waits for nobody who still holds the output', () => {
     const startedAt = performance.now();
     const { stdout } = run('sleep 3 & echo early');
