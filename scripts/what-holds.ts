@@ -33,7 +33,8 @@ export function whatHolds(): string {
 Made by \`npm run what-holds\` from what the drivers say that they can hold, and from the clauses of the [contract](contract.md)
 that the tests hold them to: a mark stands for a promise that is kept, and a dash for one that is refused when it is
 asked for. This is each runtime at its best; \`glovebox doctor\` says what holds on a machine, and \`meta.enforced\`
-what held a run.
+what held a run. [Sandboxes that are kept ready](warm.md) are held to the same clauses, but to none about a second program or
+archives, which they never have.
 
 ${table(
   ['', ...Object.keys(RUNTIMES)],

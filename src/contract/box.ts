@@ -12,7 +12,7 @@ import type { Program } from '../sandbox/program.ts';
 import type { FileContent, Sandbox } from '../sandbox/sandbox.ts';
 import type { UploadOptions } from '../sandbox/transfer.ts';
 import { BrokenPromise, must, shown } from './expectations.ts';
-import { findByInsidePid } from './hostView.ts';
+import { findByInsidePid, TAKE_NAME } from './hostView.ts';
 
 /** How long a program of the suite may take where the clause says nothing. */
 const PROGRAM_TIMEOUT_SEC = 20;
@@ -67,6 +67,11 @@ export class Box {
     return this.#sandbox.enforced;
   }
 
+  /** What is left of a warm program's tree is on its end when there is the result, and gone when the sandbox is closed. */
+  get mayEndLate(): boolean {
+    return this.#sandbox.warmedBy !== undefined;
+  }
+
   python(code: string, options: RunOptions = {}): Promise<Ran> {
     return this.code('python', code, options);
   }
@@ -99,13 +104,16 @@ export class Box {
     const stop = new AbortController();
     let printed = '';
     let early: Ran | undefined;
-    const running = this.python('import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(15)', {
-      args: [nonce],
-      signal: stop.signal,
-      onOutput: ({ text }) => {
-        printed += text;
+    const running = this.python(
+      `${TAKE_NAME}import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(15)`,
+      {
+        args: [nonce],
+        signal: stop.signal,
+        onOutput: ({ text }) => {
+          printed += text;
+        },
       },
-    }).then((ran) => {
+    ).then((ran) => {
       early = ran;
     });
     try {

@@ -2,18 +2,33 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-/** The pids of all running processes that have this word among their arguments. */
-export function pidsWithArgument(word: string): number[] {
+/** How much of a name a process can give itself (`TASK_COMM_LEN` in <linux/sched.h>, without the NUL). */
+const NAME_LENGTH = 15;
+
+/**
+ * Python with which a program whose last argument is such a word gives itself that as its name. One that became what it is in a
+ * process that was there before has the arguments of that for all the host knows; its children have the name too.
+ */
+export const TAKE_NAME = `
+import sys
+try:
+    with open('/proc/self/comm', 'w') as name: name.write(sys.argv[-1])
+except OSError: pass
+`;
+
+/** The pids of all running processes that have this word among their arguments, or as their name. */
+export function pidsWithWord(word: string): number[] {
+  const name = `${word.slice(0, NAME_LENGTH)}\n`;
   return numericEntries('/proc').filter(
-    (pid) => read(`/proc/${pid}/cmdline`)?.split('\0').includes(word) && !isZombie(pid),
+    (pid) =>
+      (read(`/proc/${pid}/cmdline`)?.split('\0').includes(word) || read(`/proc/${pid}/comm`) === name) &&
+      !isZombie(pid),
   );
 }
 
-/** The process with this argument that sees itself as `insidePid`; undefined when this kernel does not run it. */
+/** The process with this word that sees itself as `insidePid`; undefined when this kernel does not run it. */
 export function findByInsidePid(word: string, insidePid: number): number | undefined {
-  return pidsWithArgument(word).find(
-    (pid) => Number(statusOf(pid)['NSpid']?.split('\t').at(-1)) === insidePid,
-  );
+  return pidsWithWord(word).find((pid) => Number(statusOf(pid)['NSpid']?.split('\t').at(-1)) === insidePid);
 }
 
 /** The fields of `/proc/PID/status`. */

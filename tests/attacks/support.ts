@@ -11,16 +11,30 @@ import type { ExecutionResult } from '../../src/result/result.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import { local } from '../../src/runtimes/local/index.ts';
 import type { Runtime } from '../../src/runtimes/runtime.ts';
+import { eventually } from '../support/eventually.ts';
 import { TARGETS, type Target } from '../support/targets.ts';
-import { type Traces, tracesOf } from '../support/traces.ts';
+import { type HostProcess, processesWith, type Traces, tracesOf } from '../support/traces.ts';
+import { WARM_TARGETS } from '../support/warmTargets.ts';
+import { leaveOut } from './leftOut.ts';
+
+leaveOut();
 
 /**
  * The runtimes that must hold hostile code; none where this machine can make no isolation at all. Namespaces are the
- * same code under either name, and attacked under one: that both keep their promises, the contract's tests show.
+ * same code under either name, and attacked under one: that both keep their promises, the contract's tests show. Behind
+ * them the same with warm guests, without what `leftOut.ts` leaves out.
  */
-export const HELD: readonly Target[] = TARGETS.filter(
-  ({ capabilities, name }) => capabilities.isolation !== 'process' && name !== 'local with namespaces',
-);
+export const HELD: readonly Target[] = [
+  ...TARGETS.filter(
+    ({ capabilities, name }) => capabilities.isolation !== 'process' && name !== 'local with namespaces',
+  ),
+  ...WARM_TARGETS,
+];
+
+/** Each program runs in a warm guest of its own; what it makes is not there for the next one. */
+export function isWarm(target: Target): boolean {
+  return WARM_TARGETS.some(({ name }) => name === target.name);
+}
 
 /** The runtime that holds nothing: the positive control of most attacks, and bound by the promises for all. */
 export const PLAIN: Target = one(TARGETS.filter(({ capabilities }) => capabilities.isolation === 'process'));
@@ -54,7 +68,12 @@ export function isAllOurs({ capabilities }: Target): boolean {
 
 /** An engine's gVisor: what stands between a program and the engine there is of the program's own user. */
 export function endsItsRelays(target: Target): boolean {
-  return !sharesTheKernel(target) && target.name.startsWith('docker');
+  return !sharesTheKernel(target) && isByEngine(target);
+}
+
+/** Each program has a container of an engine's. */
+export function isByEngine({ name }: Target): boolean {
+  return name.startsWith('docker');
 }
 
 export const AS_ROOT = process.getuid?.() === 0;
@@ -130,11 +149,20 @@ export function traces(): Traces {
   return tracesOf(process.pid);
 }
 
+/**
+ * Processes on the host that a program of this target left behind; to be asked when there is its result. What is left of a
+ * warm one's tree is on its end then.
+ */
+export async function leftBy(target: Target, marker: string): Promise<HostProcess[]> {
+  if (isWarm(target)) await eventually('its processes are gone', () => processesWith(marker).length === 0);
+  return processesWith(marker);
+}
+
 /** Runs a program that says `ready` and then waits for its input to end (both are added where it does not); meanwhile `look` looks. */
 export async function whileRunning(
   sandbox: LiveSandbox,
   code: string,
-  look: () => unknown,
+  look: (seen: string) => unknown,
   env: Record<string, string> = {},
 ): Promise<ExecutionResult> {
   const stdin = new PassThrough();
@@ -153,7 +181,7 @@ export async function whileRunning(
         seen += text;
         if (!/^ready$/m.test(seen)) return;
         looked ??= Promise.resolve()
-          .then(look)
+          .then(() => look(seen))
           .finally(() => stdin.end());
         looked.catch(() => {});
       },

@@ -39,7 +39,7 @@ function underTest(
 }
 
 /** The host's interpreters that the settings name, so that they can be made the very ones of an image. */
-function interpreters(): InterpreterSettings {
+export function interpreters(): InterpreterSettings {
   const { SANDBOX_PYTHON: python, SANDBOX_NODE: javascript, SANDBOX_BASH: shell } = process.env;
   return {
     ...(python === undefined ? {} : { python }),

@@ -40,11 +40,21 @@ export function tracesOf(pid: number): Traces {
 
 export const NO_TRACES: Traces = { folders: [], cgroups: [], mounts: [], containers: [] };
 
-/** Processes with the text in their command line or environment; ones that only wait to be reaped have neither. */
+/** How much of a name a process can give itself (`TASK_COMM_LEN` in <linux/sched.h>, without the NUL). */
+const NAME_LENGTH = 15;
+
+/**
+ * Processes with the text in their command line or environment, or with its beginning as their name; ones that only wait to be
+ * reaped have none of the first two, and are not counted.
+ */
 export function processesWith(text: string): HostProcess[] {
+  const name = `${text.slice(0, NAME_LENGTH)}\n`;
   return processes().filter(
     ({ pid, command }) =>
-      pid !== process.pid && (command.includes(text) || readOrNothing(`/proc/${pid}/environ`).includes(text)),
+      pid !== process.pid &&
+      (command.includes(text) ||
+        readOrNothing(`/proc/${pid}/environ`).includes(text) ||
+        (command !== '' && readOrNothing(`/proc/${pid}/comm`) === name)),
   );
 }
 

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAtLeast } from '../../policy/isolation.ts';
-import { type Box, describeEnd, newNonce, type Ran } from '../box.ts';
+import { type Box, describeEnd, newNonce, type Ran, until } from '../box.ts';
 import type { Clause, ClauseContext } from '../clause.ts';
 import { must, mustEqual } from '../expectations.ts';
-import { pidsWithArgument } from '../hostView.ts';
+import { pidsWithWord, TAKE_NAME } from '../hostView.ts';
 
 /** How long after its limit a program may at most be there. */
 const OVERTIME_SEC = 2.5;
+
+/** How long the end of what is left of a warm program's tree may take, which is under way when there is the result. */
+const LATE_END_MS = 2000;
 
 export const TIME_CLAUSES: readonly Clause[] = [
   {
@@ -94,7 +97,7 @@ time.sleep(30)`,
       const nonce = newNonce();
       let cancelledAt = 0;
       const ran = await box.python(
-        'import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("before", flush=True)\ntime.sleep(30)',
+        `${TAKE_NAME}import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("before", flush=True)\ntime.sleep(30)`,
         {
           args: [nonce],
           signal: stop.signal,
@@ -117,7 +120,7 @@ time.sleep(30)`,
       const box = await context.open();
       const nonce = newNonce();
       const ran = await box.python(
-        `import os, time
+        `${TAKE_NAME}import os, time
 if os.fork() == 0:
     time.sleep(20)
     os._exit(0)
@@ -160,7 +163,7 @@ for _ in range(300):
 `;
 
 /** Starts a child in each way of getting away, waits until all are alive, and then ends or stays. */
-const FAMILY = `
+const FAMILY = `${TAKE_NAME}
 import json, os, signal, sys, time
 heartbeat, ways, stays, nonce = json.loads(sys.argv[1]), sys.argv[2].split(), sys.argv[3] == 'stays', sys.argv[4]
 print('started', flush=True)
@@ -211,8 +214,9 @@ async function withFamily(
 async function mustBeGone(context: ClauseContext, box: Box, nonce: string): Promise<void> {
   try {
     if (context.hostVisible) {
-      const alive = pidsWithArgument(nonce);
-      must(alive.length === 0, `${alive.length} processes of the run are still there`);
+      const areGone = (): boolean => pidsWithWord(nonce).length === 0;
+      const gone = box.mayEndLate ? await until(areGone, LATE_END_MS) : areGone();
+      must(gone, `${pidsWithWord(nonce).length} processes of the run are still there`);
     }
     const before = await beats(box);
     await delay(200);
@@ -229,9 +233,9 @@ async function beats(box: Box): Promise<Record<string, number>> {
   );
 }
 
-/** Survivors are our own programs: only they have this word among their arguments. */
+/** Survivors are our own programs: only they have this word. */
 function endAll(nonce: string): void {
-  for (const pid of pidsWithArgument(nonce)) {
+  for (const pid of pidsWithWord(nonce)) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {

@@ -33,7 +33,7 @@ export interface Orders {
   readonly stdin: boolean | string | { readonly bytes: number };
   /**
    * Files to write before, by their paths, with their lengths: what is in them follows the orders, one after another.
-   * Only Python does so.
+   * Python and Node.js do so.
    */
   readonly files?: readonly (readonly [path: string, bytes: number])[];
 }

@@ -9,6 +9,7 @@ import { findCgroups } from '../host/cgroups/find.ts';
 import { readHostView } from '../host/hostView.ts';
 import {
   type FoundInterpreters,
+  type HostInterpreter,
   InterpreterFinder,
   type InterpreterSettings,
   prefixesOf,
@@ -59,10 +60,12 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     parts: ForkServersParts,
     interpreters: FoundInterpreters,
   ): Promise<Guest | undefined> => {
-    if (spec.warm?.language !== 'python' || spec.relay !== undefined) return undefined;
-    if (options.forkServer === false) return undefined;
+    const warm = whoCanWait(spec, interpreters);
+    if (options.forkServer === false || warm === undefined) return undefined;
+    const python = await whoCanFork(finder, interpreters);
+    if (python === undefined) return undefined;
     servers ??= new ForkServers(parts);
-    return servers.create(spec, interpreters);
+    return servers.create({ spec, warm, interpreters, python });
   };
 
   const runtime: Runtime = {
@@ -106,6 +109,17 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     },
   };
   return runtime;
+}
+
+/** The Python that a fork server can be, where it runs with nothing more in its view than these interpreters need. */
+async function whoCanFork(
+  finder: InterpreterFinder,
+  interpreters: FoundInterpreters,
+): Promise<HostInterpreter | undefined> {
+  const found = interpreters.get('python') ?? (await finder.findAll(['python'])).get('python');
+  if (found === undefined || found instanceof SandboxError) return undefined;
+  const visible = prefixesOf(interpreters);
+  return found.prefixes.every((prefix) => visible.includes(prefix)) ? found : undefined;
 }
 
 type Ready =

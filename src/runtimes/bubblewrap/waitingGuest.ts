@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, truncateSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import { LANGUAGE_NAMES } from '../../languages/language.ts';
@@ -20,8 +19,8 @@ import {
   wishedWaiting,
 } from '../host/waitingInterpreter.ts';
 import type { Command, Exit, GuestProcess, SandboxSpec, WarmWish } from '../runtime.ts';
-import { NOTHING } from './arguments.ts';
 import { BubblewrapGuest } from './guest.ts';
+import { fillPreloadFile, preloadPlace } from './preloadFile.ts';
 import { type BubblewrapParts, type LaunchedProgram, launchProgram } from './program.ts';
 
 /** How long an interpreter may take to start. */
@@ -38,7 +37,7 @@ export function whoCanWait(spec: SandboxSpec, interpreters: FoundInterpreters): 
   const warm = wishedWaiting(spec, LANGUAGE_NAMES);
   const found = warm && interpreters.get(warm.language);
   if (warm === undefined || found === undefined || found instanceof SandboxError) return undefined;
-  const hasPlace = warm.language !== 'javascript' || preloadPlace(readHostView().hiddenProc) !== undefined;
+  const hasPlace = warm.language !== 'javascript' || preloadPlace(readHostView()) !== undefined;
   return hasPlace ? warm : undefined;
 }
 
@@ -77,15 +76,16 @@ export class WaitingGuest extends BubblewrapGuest {
   }
 
   async #prepare(wish: WarmWish): Promise<Prepared> {
-    const place = preloadPlace(this.#parts.host.hiddenProc);
+    const place = preloadPlace(this.#parts.host);
     const interpreter = await prepareInterpreter(this, wish, place);
     const { argv, env, code, preload, file } = interpreter;
+    const { folder } = this.#parts.stage;
     if (code !== undefined) await this.writeFile(file, Buffer.from(code));
-    if (preload !== undefined) this.#fillNothing(preload);
+    if (preload !== undefined) fillPreloadFile(folder, preload);
     const program = await launchProgram(this.#parts, await this.prepareStart({ argv, env }));
     this.#launched = program;
     await untilReady(program);
-    if (preload !== undefined) this.#fillNothing('');
+    if (preload !== undefined) fillPreloadFile(folder, '');
     if (code !== undefined) await this.removeFile(file);
     program.countAnew();
     program.launcher.holdUs(false);
@@ -155,24 +155,6 @@ export class WaitingGuest extends BubblewrapGuest {
     this.#input.destroy();
     await super.release();
   }
-
-  /**
-   * The empty file that is shown in place of what `/proc` tells of others. While the interpreter starts it holds what that
-   * loads first: so every path inside is what it is in any other sandbox, before the program begins and after.
-   */
-  #fillNothing(text: string): void {
-    const path = this.#parts.stage.folder.entry(NOTHING);
-    // Not writable inside in any case: it is bound for reading only.
-    chmodSync(path, 0o644);
-    if (text === '') truncateSync(path);
-    else writeFileSync(path, text);
-    chmodSync(path, 0o444);
-  }
-}
-
-/** Where the empty file is shown. */
-function preloadPlace(hidden: readonly string[]): string | undefined {
-  return hidden[0];
 }
 
 /** Takes the line that it says so with off its output: nothing but a script of ours runs until then. */

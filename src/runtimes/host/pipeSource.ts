@@ -2,8 +2,10 @@ import { readSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
 
+/** What most programs print fits into it. */
+const FIRST_BYTES = 4 * 1024;
 /** As much as a pipe holds by default. */
-const BUFFER_BYTES = 64 * 1024;
+const MOST_BYTES = 64 * 1024;
 
 /**
  * Reads a pipe through one buffer that is used again and again. A stream would make a new one for each read,
@@ -12,7 +14,7 @@ const BUFFER_BYTES = 64 * 1024;
 export class PipeSource implements ByteSource {
   readonly #socket: Socket;
   readonly #descriptor: number;
-  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #chunk: Uint8Array | undefined;
   #ended = false;
   #onlyWhatIsThere = false;
@@ -23,11 +25,13 @@ export class PipeSource implements ByteSource {
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
-    const buffer = this.#buffer;
     const onread: OnReadOpts = {
-      buffer,
-      callback: (length) => {
+      // Asked for again after each read, when what was read is not used yet.
+      buffer: () => this.#buffer,
+      callback: (length, buffer) => {
         this.#chunk = buffer.subarray(0, length);
+        if (length === buffer.length && length < MOST_BYTES)
+          this.#buffer = Buffer.allocUnsafeSlow(MOST_BYTES);
         this.#wake();
         // No further read before this one has been used.
         return false;

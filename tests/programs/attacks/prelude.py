@@ -36,3 +36,6 @@ def in_child(action):
     os.close(reading)
     _, status = os.waitpid(pid, 0)
     return f'signal {os.WTERMSIG(status)}' if os.WIFSIGNALED(status) else said.decode()
+# The host may know the arguments and variables of this process only as they were before it became the program.
+if 'MARKER' in os.environ:
+    attempt(lambda: open('/proc/self/comm', 'w').write(os.environ['MARKER']))

@@ -1,10 +1,13 @@
-/** Holds guests in which an interpreter of each language waits; runs one of them, says what came of it, and stays or leaves. */
+/**
+ * Holds guests in which an interpreter of each language waits; `runs` one of them and says what came of it, `stays` or
+ * leaves; `forks` runs all of them, from a fork server.
+ */
 import { text } from 'node:stream/consumers';
 import { bubblewrap } from '../../../src/runtimes/bubblewrap/index.ts';
 import { LANGUAGES, openWarm, startFile } from '../support.ts';
 
 const [what] = process.argv.slice(2);
-const runtime = bubblewrap({ forkServer: false });
+const runtime = bubblewrap({ forkServer: what === 'forks' });
 const guests = await Promise.all(LANGUAGES.map((language) => openWarm(runtime, language)));
 if (what === 'runs') {
   const program = await startFile(guests[0] as (typeof guests)[0], 'python', 'print(input())', {
@@ -13,6 +16,23 @@ if (what === 'runs') {
   const [said, { code }] = await Promise.all([text(program.stdout), program.exit]);
   await Promise.all(guests.map((guest) => guest.destroy()));
   console.log(JSON.stringify([guests.map(({ warmedBy }) => warmedBy), said, code]));
+} else if (what === 'forks') {
+  const codes = {
+    python: 'print(input())',
+    javascript: "import fs from 'node:fs'; console.log(fs.readFileSync(0, 'utf8'))",
+    shell: 'cat; echo',
+  };
+  const outcomes = LANGUAGES.map(async (language, index) => {
+    const guest = guests[index] as (typeof guests)[0];
+    const program = await startFile(guest, language, codes[language], {
+      stdin: Buffer.from('an ordinary user'),
+    });
+    const [said, { code }] = await Promise.all([text(program.stdout), program.exit]);
+    await guest.destroy();
+    return [guest.warmedBy, said, code];
+  });
+  console.log(JSON.stringify(await Promise.all(outcomes)));
+  await runtime.rest?.();
 } else {
   console.log('waiting');
   if (what === 'stays') setInterval(() => {}, 1000);

@@ -1,4 +1,4 @@
-# The fork server: makes Python interpreters ready, each in namespaces of its own, by forking itself.
+# The fork server: makes programs ready, each in namespaces of its own, by forking itself.
 #
 # It is the most trusted program of the project, so it does little and says how. It runs inside bubblewrap, in the view of the
 # file system that every program gets, in a PID namespace of its own, without a variable or a file of anybody. It never
@@ -7,7 +7,8 @@
 # For each program there are two processes, in namespaces that only they are in:
 #   - the keeper is PID 1. It builds the view, forks the program, waits for it, and reports how the kernel says that it ended,
 #     on a descriptor that the program does not have. Nothing can be read from it or written to it.
-#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program.
+#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program:
+#     as the Python that it is already, or by execve(2) of the command that its orders name.
 #
 # The host names descriptors of ours (/proc/PID/fd) to open the other ends of the pipes; nothing else of it is ever open here.
 import sys
@@ -86,6 +87,13 @@ def answer(*words):
     os.write(1, (' '.join(map(str, words)) + '\n').encode('ascii', 'backslashreplace'))
 
 
+def write_to(path, text):
+    """Without a stream, whose making touches much memory."""
+    file = os.open(path, os.O_WRONLY)
+    os.write(file, text.encode('ascii'))
+    os.close(file)
+
+
 def close_all_from(first):
     os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
@@ -99,6 +107,13 @@ def clone(flags):
     else:
         ctypes.pythonapi.PyOS_AfterFork_Parent()
     return check(pid, 'clone')
+
+
+def give_back_memory():
+    """What was freed in between: every page that a program has takes time when it ends. Only the GNU C library can."""
+    trim = getattr(libc, 'malloc_trim', None)
+    if trim is not None:
+        trim(0)
 
 
 def drop_bounding():
@@ -133,8 +148,7 @@ def build_view(disk_kb, inodes, owner):
         os.close(root)
     mount('proc', '/proc', 'proc', NO_SUID | NO_DEVICES | NO_PROGRAMS)
     # No further user namespace, whoever asks.
-    with open('/proc/sys/user/max_user_namespaces', 'w') as limit:
-        limit.write('0')
+    write_to('/proc/sys/user/max_user_namespaces', '0')
     mount('/proc/sys', '/proc/sys', None, BIND)
     mount(None, '/proc/sys', None, BIND | REMOUNT | READ_ONLY | NO_SUID | NO_DEVICES | NO_PROGRAMS)
     for hidden in ('/proc/keys', '/proc/key-users'):
@@ -224,11 +238,11 @@ def copy_to(target, size):
 def take_orders():
     """
     Waits for them, and does what is to be done before the program begins: its input, its files. Returns its arguments
-    and variables.
+    and variables, unless it is another program than this Python's.
     """
     length = int.from_bytes(read_exactly(ORDERS, 4), 'little')
     words = iter([os.fsdecode(word) for word in read_exactly(ORDERS, length).split(b'\0')[:-1]])
-    kind, size = next(words), int(next(words))
+    becomes, kind, size = next(words), next(words), int(next(words))
     arguments = [next(words) for _ in range(int(next(words)))]
     files = [(next(words), int(next(words))) for _ in range(int(next(words)))]
     if kind != 'stream':
@@ -240,7 +254,17 @@ def take_orders():
         os.fchmod(file, 0o644)
         os.close(file)
     close_all_from(3)
-    return arguments, dict(variable.split('=', 1) for variable in words)
+    variables = dict(variable.split('=', 1) for variable in words)
+    if becomes == 'command':
+        become_command(arguments, variables)
+    return arguments, variables
+
+
+def become_command(command, variables):
+    """As a cold one is started: nothing is ignored that only Python ignores."""
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
+    os.execve(command[0], command, variables)
 
 
 def place_input(kind, size):
@@ -271,7 +295,7 @@ class Child:
     """One to be made: its pipes, and what it shall be held to."""
 
     def __init__(self, words):
-        self.name, self.disk_kb, self.inodes, *self.limits = map(int, words)
+        self.name, self.rehearses, self.disk_kb, self.inodes, *self.limits = map(int, words)
         # Each (to read, to write); the host has one end of each.
         self.pipes = [os.pipe() for _ in range(5)]
         (_, self.host_input), (self.host_output, _), (self.host_errors, _), (_, self.host_orders), (self.host_report, _) = (
@@ -342,6 +366,7 @@ class Server:
         # What is there already is never garbage: a collection need not touch it, which would copy it.
         gc.collect()
         gc.freeze()
+        give_back_memory()
 
     def users(self):
         """The keeper's and the program's, in our numbers. Root's children are all different people."""
@@ -361,11 +386,9 @@ class Server:
             return child
         for name, user in (('uid_map', os.getuid()), ('gid_map', os.getgid())):
             if keeper is None and name == 'gid_map':
-                with open('/proc/%d/setgroups' % pid, 'w') as file:
-                    file.write('deny')
+                write_to('/proc/%d/setgroups' % pid, 'deny')
             lines = '%d %d 1\n' % (INSIDE, user) if keeper is None else '0 %d 1\n%d %d 1\n' % (keeper, INSIDE, program)
-            with open('/proc/%d/%s' % (pid, name), 'w') as file:
-                file.write(lines)
+            write_to('/proc/%d/%s' % (pid, name), lines)
         self.children[child.name] = child
         answer('made', child.name, pid, program, *child.ends())
         return None
@@ -410,6 +433,9 @@ class Server:
         if pid != 0:
             keep(pid, self.instructions)
         become_user(child.limits, self.instructions, self.is_mapped_by_root)
+        if child.rehearses:
+            touch()
+        reseed()
 
 
 def wait_for_program():
@@ -421,8 +447,6 @@ def wait_for_program():
     except BaseException as error:
         os.write(2, ('%s\n' % error).encode('utf-8', 'backslashreplace'))
         os._exit(70)
-    touch()
-    reseed()
     os.write(REPORT, b'R')
     try:
         return take_orders()

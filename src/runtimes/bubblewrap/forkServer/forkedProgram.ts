@@ -1,11 +1,11 @@
 /** A program that was made ready by a fork server: our ends of its pipes, until it is sent off and until it has ended. */
-import { closeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { SandboxError } from '../../../errors.ts';
 import type { Identity } from '../../host/namespaceInit.ts';
 import { PipeSource } from '../../host/pipeSource.ts';
 import { leftIn } from '../../host/pipes.ts';
 import type { MadeChild } from './server.ts';
+import { WritablePipe } from './writablePipe.ts';
 
 /** The program is in place, and waits. */
 const READY = 'R'.charCodeAt(0);
@@ -13,6 +13,8 @@ const READY = 'R'.charCodeAt(0);
 const NOT_BEGUN = 'F'.charCodeAt(0);
 /** A status of wait(2), as the keeper reports it. */
 const STATUS_BYTES = 4;
+/** What it waits for first. */
+const GO = Buffer.from('go\n');
 /** How long a keeper may take to build its view. */
 const READY_MS = 20_000;
 
@@ -25,9 +27,11 @@ export class ForkedProgram {
    * program's input or files found no room.
    */
   readonly status: Promise<number | 'not begun' | undefined>;
-  readonly #orders: Socket;
+  readonly orders: WritablePipe;
+  /** Its standard input. */
+  readonly input: WritablePipe;
   readonly #report: Socket;
-  #stdin: number | undefined;
+  #heard: (bytes: Uint8Array) => void = () => {};
   #ready: (isReady: boolean) => void = () => {};
   readonly #isReady: Promise<boolean>;
 
@@ -35,21 +39,30 @@ export class ForkedProgram {
     this.keeper = keeper;
     this.stdout = new PipeSource(ends.stdout);
     this.stderr = new PipeSource(ends.stderr);
-    this.#stdin = ends.stdin;
-    this.#orders = new Socket({ fd: ends.orders, readable: false, writable: true });
-    // EPIPE: it has ended, which the report tells.
-    this.#orders.on('error', () => {});
-    this.#report = new Socket({ fd: ends.report, readable: true, writable: false });
+    this.input = new WritablePipe(ends.stdin);
+    this.orders = new WritablePipe(ends.orders);
+    // Of a few bytes, which need no large buffer: as the constructor takes it, though its types do not say so.
+    const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+      ...{ fd: ends.report, readable: true, writable: false },
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(1 + STATUS_BYTES),
+        callback: (length, buffer) => {
+          this.#heard(buffer.subarray(0, length));
+          return true;
+        },
+      },
+    };
+    this.#report = new Socket(options);
     this.#isReady = new Promise((resolve) => {
       this.#ready = resolve;
     });
     this.status = this.#read();
-    for (const socket of [this.#orders, this.#report]) socket.unref();
+    this.#report.unref();
   }
 
   /** Lets the keeper begin, once it is where it belongs; resolves when the program waits. Throws `SANDBOX_FAILED`. */
   async prepare(): Promise<void> {
-    this.#orders.write('go\n');
+    this.orders.write([GO]);
     const timer = setTimeout(() => this.#ready(false), READY_MS);
     const isReady = await this.#isReady.finally(() => clearTimeout(timer));
     if (isReady) return;
@@ -60,29 +73,14 @@ export class ForkedProgram {
     );
   }
 
-  /** Gives it its orders. */
-  sendOff(orders: readonly Uint8Array[]): void {
+  /** From now on it is a reason for this process to go on. */
+  hold(): void {
     this.#report.ref();
-    for (const piece of orders) this.#orders.write(piece);
-    this.#orders.end();
-  }
-
-  /** The writable end of its standard input; the caller's from now on. */
-  takeInput(): Socket {
-    const descriptor = this.#stdin;
-    if (descriptor === undefined) throw new Error('The input was taken or closed.');
-    this.#stdin = undefined;
-    return new Socket({ fd: descriptor, readable: false, writable: true });
-  }
-
-  closeInput(): void {
-    if (this.#stdin !== undefined) closeSync(this.#stdin);
-    this.#stdin = undefined;
   }
 
   close(): void {
-    this.closeInput();
-    this.#orders.destroy();
+    this.input.close();
+    this.orders.close();
     this.#report.destroy();
     this.stdout.destroy();
     this.stderr.destroy();
@@ -91,12 +89,12 @@ export class ForkedProgram {
   #read(): Promise<number | 'not begun' | undefined> {
     return new Promise((resolve) => {
       let said = Buffer.alloc(0);
-      this.#report.on('data', (chunk) => {
-        said = Buffer.concat([said, chunk]);
+      this.#heard = (bytes) => {
+        said = Buffer.concat([said, bytes]);
         if (said[0] === READY) this.#ready(true);
         if (said[1] === NOT_BEGUN) resolve('not begun');
         else if (said.length > STATUS_BYTES) resolve(said.readInt32LE(1));
-      });
+      };
       const ended = (): void => {
         this.#ready(false);
         resolve(undefined);

@@ -14,18 +14,28 @@ import { guestEnvironment, takeInterpreter } from '../../host/stagedGuest.ts';
 import { programArguments, suitsWaiting, usedTwice } from '../../host/waitingInterpreter.ts';
 import { codeOf } from '../../host/waitStatus.ts';
 import { WorkspaceFiles } from '../../host/workspaceFiles.ts';
-import type { Capabilities, Command, Enforced, Exit, GuestProcess, SandboxSpec } from '../../runtime.ts';
+import type {
+  Capabilities,
+  Command,
+  Enforced,
+  Exit,
+  GuestProcess,
+  SandboxSpec,
+  WarmWish,
+} from '../../runtime.ts';
 import { readEnforced } from '../enforced.ts';
 import { ForkedFiles } from './forkedFiles.ts';
 import type { ForkedProgram } from './forkedProgram.ts';
-import { programOrders } from './protocol.ts';
+import type { SendOff } from './sendOff.ts';
 
 export interface ForkedParts {
   readonly spec: SandboxSpec;
+  readonly wish: WarmWish;
   readonly capabilities: Capabilities;
   readonly interpreters: FoundInterpreters;
   readonly groups: ProgramGroups;
   readonly program: ForkedProgram;
+  readonly sendOff: SendOff;
   /** The root of its file system. */
   readonly folder: Folder;
   /** The program's user on this host. */
@@ -73,19 +83,16 @@ export class ForkedGuest extends HostGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { program } = this.#parts;
+    const { program, sendOff } = this.#parts;
     const args = this.#argumentsOf(command);
-    const { env, stdin } = command;
+    const { argv, env, stdin } = command;
     // As bubblewrap sets it for whoever starts in a folder.
-    const orders = programOrders({
-      ...{ stdin, args, env: { ...env, PWD: this.workspace } },
-      files: this.#files.take(),
-    });
+    sendOff({ ...{ argv, args, stdin, env: { ...env, PWD: this.workspace } }, files: this.#files.take() });
+    program.hold();
     this.#isTaken = true;
-    if (stdin !== 'stream') program.closeInput();
+    const input = stdin === 'stream' ? program.input.take() : undefined;
     const { keeper } = program;
     let ended: 'not' | 'politely' | 'for good' = 'not';
-    program.sendOff(orders);
     const end = async (): Promise<Exit> => {
       const status = await program.status;
       const counted = this.#figures();
@@ -96,7 +103,7 @@ export class ForkedGuest extends HostGuest {
       return { code, outOfMemory: ended !== 'for good' && wasOutOfMemory(code, counted), ...counted };
     };
     return {
-      ...(command.stdin === 'stream' ? { stdin: program.takeInput() } : {}),
+      ...(input === undefined ? {} : { stdin: input }),
       stdout: program.stdout,
       stderr: program.stderr,
       exit: end(),
@@ -122,7 +129,7 @@ export class ForkedGuest extends HostGuest {
     this.#isTaken = true;
     try {
       sendIfRunning(program.keeper, 'SIGKILL');
-      await untilGone(program.keeper);
+      await untilGone(program.keeper, 0);
       await groups.whole?.killAll();
       await groups.remove();
     } finally {
@@ -135,10 +142,10 @@ export class ForkedGuest extends HostGuest {
 
   /** The program's own arguments. Throws for any command but the one that was made ready. */
   #argumentsOf(command: Command): readonly string[] {
-    const { spec, interpreters } = this.#parts;
+    const { spec, wish, interpreters } = this.#parts;
     if (this.#isTaken || !suitsWaiting(command, spec)) throw usedTwice();
-    const { path } = takeInterpreter(interpreters, 'python');
-    const { fileName, command: commandOf } = findLanguage('python');
+    const { path } = takeInterpreter(interpreters, wish.language);
+    const { fileName, command: commandOf } = findLanguage(wish.language);
     return programArguments(command, { command: commandOf(path, `${WRITABLE.workspace}/${fileName}`, []) });
   }
 }

@@ -20,11 +20,16 @@ function failing(error: Error): { servers: ForkServers; tries: () => number } {
 const failure = (code: 'SANDBOX_FAILED' | 'CONFIG_INVALID') =>
   new SandboxError(code, 'No.', { hint: 'None.' });
 
+const wish = {
+  ...{ spec: trialSpec(), warm: { language: 'python' as const, preload: [] }, interpreters: new Map() },
+  python: { path: '/usr/bin/python3', version: '3.11.2', prefixes: [] },
+};
+
 describe('fork servers that do not work here', () => {
   it('leave it to another way to wait, and are not tried for ever', async () => {
     const { servers, tries } = failing(failure('SANDBOX_FAILED'));
     for (let round = 0; round < 5; round++) {
-      expect(await servers.create(trialSpec(), new Map())).toBeUndefined();
+      expect(await servers.create(wish)).toBeUndefined();
     }
     expect(tries()).toBe(3);
   });
@@ -32,7 +37,7 @@ describe('fork servers that do not work here', () => {
   it('say what cannot be preloaded, each time', async () => {
     const { servers, tries } = failing(failure('CONFIG_INVALID'));
     for (let round = 0; round < 5; round++) {
-      await expect(servers.create(trialSpec(), new Map())).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+      await expect(servers.create(wish)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     }
     expect(tries()).toBe(5);
   });

@@ -1,24 +1,36 @@
 /** The fork servers of one runtime: started when they are first of use, replaced after a while, ended when nobody needs them. */
+import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isSandboxError, SandboxError } from '../../../errors.ts';
 import type { CgroupHost } from '../../host/cgroups/cgroup.ts';
 import { Folder } from '../../host/folder.ts';
-import { type FoundInterpreters, prefixesOf } from '../../host/interpreters.ts';
+import { type FoundInterpreters, type HostInterpreter, prefixesOf } from '../../host/interpreters.ts';
 import { firstChild, sendIfRunning, untilGone } from '../../host/namespaceInit.ts';
 import { readProc } from '../../host/procfs.ts';
 import { ProgramGroups } from '../../host/programGroups.ts';
 import { OPEN_FILES, processorSeconds } from '../../host/rlimits.ts';
 import { inodesFor } from '../../host/stage.ts';
-import type { Capabilities, Guest, SandboxSpec } from '../../runtime.ts';
+import type { Capabilities, Guest, SandboxSpec, WarmWish } from '../../runtime.ts';
 import { groupSizes } from '../groupSizes.ts';
 import type { Tools } from '../tools.ts';
 import { assertHeldBy, notHeld } from './facts.ts';
 import { ForkedProgram } from './forkedProgram.ts';
 import { ForkedGuest } from './guest.ts';
 import type { ChildLimits } from './protocol.ts';
+import { type SendOff, sendOffForked, sendOffWaiting } from './sendOff.ts';
 import type { ForkServer } from './server.ts';
 import { startServer } from './startServer.ts';
+import { becomeWaitingNode } from './waitingNode.ts';
+
+/** What is wished for, and what it is made of. */
+export interface ForkWish {
+  readonly spec: SandboxSpec;
+  readonly warm: WarmWish;
+  readonly interpreters: FoundInterpreters;
+  /** The one that is forked: it runs in the view of these interpreters. */
+  readonly python: HostInterpreter;
+}
 
 export interface ForkServersParts {
   /** How one is started; `startServer` where it is absent. */
@@ -59,20 +71,20 @@ export class ForkServers {
   }
 
   /**
-   * A guest whose interpreter waits, for a spec that wishes for one in Python. Undefined where no fork server works here,
-   * or not this time: another way to wait is as good. Throws `CONFIG_INVALID` for a module that cannot be preloaded.
+   * A guest that waits for its program. Undefined where no fork server works here, or not this time: another way to wait
+   * is as good. Throws `CONFIG_INVALID` for a module that cannot be preloaded.
    */
-  async create(spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest | undefined> {
+  async create(wish: ForkWish): Promise<Guest | undefined> {
     if (this.#failures >= MOST_FAILURES) return undefined;
-    const kept = this.#take(spec, interpreters);
+    const kept = this.#take(wish);
     const hasWorked = kept.made > 0;
     try {
-      return await this.#createBy(kept, spec, interpreters);
+      return await this.#createBy(kept, wish);
     } catch (error) {
       if (!isSandboxError(error) || error.code !== 'SANDBOX_FAILED') throw error;
       this.#drop(kept);
       // It may have been killed meanwhile: a new one shall show whether they work here.
-      if (hasWorked) return this.create(spec, interpreters);
+      if (hasWorked) return this.create(wish);
       this.#failures++;
       return undefined;
     }
@@ -83,12 +95,12 @@ export class ForkServers {
     await Promise.all([...this.#all].filter(({ live }) => live === 0).map((kept) => this.#end(kept)));
   }
 
-  async #createBy(kept: Kept, spec: SandboxSpec, interpreters: FoundInterpreters): Promise<Guest> {
+  async #createBy(kept: Kept, wish: ForkWish): Promise<Guest> {
     clearTimeout(kept.idle);
     kept.live++;
     const released = (): void => this.#released(kept);
     try {
-      const guest = await this.#make(await kept.server, spec, interpreters, released);
+      const guest = await this.#make(await kept.server, wish, released);
       this.#failures = 0;
       if (++kept.made >= MOST_CHILDREN) this.#drop(kept);
       return guest;
@@ -98,16 +110,16 @@ export class ForkServers {
     }
   }
 
-  #take(spec: SandboxSpec, interpreters: FoundInterpreters): Kept {
-    const preload = spec.warm?.preload ?? [];
+  #take({ spec, warm, interpreters, python }: ForkWish): Kept {
+    const preload = warm.language === 'python' ? warm.preload : [];
     const network = spec.policy.network === 'open' ? 'inherited' : 'own';
     const found = [...interpreters].map(([name, one]) => [name, one instanceof SandboxError ? '' : one.path]);
-    const key = JSON.stringify([network, preload, found, prefixesOf(interpreters)]);
+    const key = JSON.stringify([network, preload, python.path, found, prefixesOf(interpreters)]);
     const known = this.#current.get(key);
     if (known !== undefined && Date.now() - known.startedAt < OLDEST_MS) return known;
     if (known !== undefined) this.#drop(known);
     const { tools, capabilities, start = startServer } = this.#parts;
-    const server = start({ tools, capabilities, interpreters, network, preload });
+    const server = start({ tools, capabilities, interpreters, python, network, preload });
     const kept: Kept = { server, startedAt: Date.now(), live: 0, made: 0 };
     server.then(
       async ({ ended }) => {
@@ -145,31 +157,38 @@ export class ForkServers {
 
   async #make(
     server: ForkServer,
-    spec: SandboxSpec,
-    interpreters: FoundInterpreters,
+    { spec, warm: wish, interpreters }: ForkWish,
     released: () => void,
   ): Promise<Guest> {
     const { capabilities, cgroups } = this.#parts;
     const groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec));
     let program: ForkedProgram | undefined;
+    let folder: Folder | undefined;
     try {
-      const made = await server.make(childLimits(spec, capabilities));
+      const rehearses = wish.language === 'python' && !wish.isAwaited;
+      const made = await server.make(rehearses, childLimits(spec, capabilities));
       program = new ForkedProgram(made);
       const { keeper, uid } = made;
-      // The kernel may make whoever moves a process wait: not this thread.
-      for (const entrance of groups.whole?.entrances ?? []) await writeFile(entrance, String(keeper.pid));
+      const [first, ...others] = groups.whole?.entrances ?? [];
+      // The kernel may make whoever moves a process first wait: not this thread.
+      if (first !== undefined) await writeFile(first, String(keeper.pid));
+      for (const entrance of others) writeFileSync(entrance, String(keeper.pid));
       await program.prepare();
       const pid = firstChild(keeper.pid);
       if (pid === undefined) throw notHeld('is gone');
+      folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
+      const sendOff = await letWait(program, { folder, interpreters, wish });
       assertHeldBy(readProc(`${pid}/status`) ?? '', uid);
-      const folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);
-      return new ForkedGuest({ spec, capabilities, interpreters, groups, program, folder, uid, released });
+      return new ForkedGuest({
+        ...{ spec, wish, capabilities, interpreters, groups, program, folder, sendOff, uid, released },
+      });
     } catch (error) {
       if (program !== undefined) {
         sendIfRunning(program.keeper, 'SIGKILL');
         await untilGone(program.keeper);
         program.close();
       }
+      folder?.close();
       await groups.whole?.killAll();
       await groups.remove();
       throw error;
@@ -179,6 +198,21 @@ export class ForkServers {
 
 /** Where a program that waits has the root of its file system (`ROOT` in forkServer.py). */
 const ROOT_FD = 5;
+
+/** How it will be told what to become, and what it becomes already. */
+async function letWait(
+  program: ForkedProgram,
+  place: { readonly folder: Folder; readonly interpreters: FoundInterpreters; readonly wish: WarmWish },
+): Promise<SendOff> {
+  switch (place.wish.language) {
+    case 'python':
+      return sendOffForked(program, 'python');
+    case 'shell':
+      return sendOffForked(program, 'command');
+    case 'javascript':
+      return sendOffWaiting(program, await becomeWaitingNode(program, place));
+  }
+}
 
 function childLimits({ policy }: SandboxSpec, capabilities: Capabilities): ChildLimits {
   const { diskMb, memoryMb, processes, timeoutSec } = policy.limits;

@@ -16,16 +16,20 @@ describe('what is said to a fork server', () => {
 
   it('asks for a program by numbers', () => {
     const limits = { diskKb: 1024, inodes: 2048, openFiles: 64, fileBytes: 4096, cpuSec: 3 };
-    expect(makeLine(5, limits)).toBe('make 5 1024 2048 0 64 4096 3 -1 -1\n');
-    expect(makeLine(6, { ...limits, dataBytes: 9, processes: 8 })).toBe('make 6 1024 2048 0 64 4096 3 9 8\n');
+    expect(makeLine(5, true, limits)).toBe('make 5 1 1024 2048 0 64 4096 3 -1 -1\n');
+    const more = { ...limits, dataBytes: 9, processes: 8 };
+    expect(makeLine(6, false, more)).toBe('make 6 0 1024 2048 0 64 4096 3 9 8\n');
   });
 
   it('gives a program its orders as words, and bytes behind them', () => {
     const files = new Map([['a/b', Buffer.from('file')]]);
-    const orders = { stdin: Buffer.from('in\0put'), args: ['x', ''], env: { A: 'b=c' }, files };
+    const orders = {
+      ...{ stdin: Buffer.from('in\0put'), becomes: 'command' as const },
+      ...{ args: ['x', ''], env: { A: 'b=c' }, files },
+    };
     const [head = Buffer.alloc(0), ...bytes] = programOrders(orders).map((piece) => Buffer.from(piece));
     expect(head.readUInt32LE()).toBe(head.length - 4);
-    expect(head.subarray(4).toString()).toBe('file\x006\x002\0x\0\x001\0a/b\x004\0A=b=c\0');
+    expect(head.subarray(4).toString()).toBe('command\0file\x006\x002\0x\0\x001\0a/b\x004\0A=b=c\0');
     expect(bytes.map(String)).toEqual(['in\0put', 'file']);
   });
 
@@ -33,6 +37,7 @@ describe('what is said to a fork server', () => {
     for (const smuggled of [{ args: ['a\0b'] }, { env: { A: 'a\0B=c' } }, { env: { 'A\0B': '' } }]) {
       const orders = {
         stdin: undefined,
+        becomes: 'python' as const,
         args: [],
         env: {},
         files: new Map<string, Uint8Array>(),

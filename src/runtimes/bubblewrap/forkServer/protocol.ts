@@ -32,11 +32,15 @@ export interface ChildLimits {
   readonly processes?: number;
 }
 
-/** The line that asks for one. */
-export function makeLine(id: number, limits: ChildLimits): string {
+/**
+ * The line that asks for one. One that `rehearses` goes once through what most programs do, before it is ready: the
+ * server's own Python, where nobody waits for it yet.
+ */
+export function makeLine(id: number, rehearses: boolean, limits: ChildLimits): string {
   const { diskKb, inodes, openFiles, fileBytes, cpuSec, dataBytes = -1, processes = -1 } = limits;
   const core = 0;
-  return `make ${[id, diskKb, inodes, core, openFiles, fileBytes, cpuSec, dataBytes, processes].join(' ')}\n`;
+  const rlimits = [core, openFiles, fileBytes, cpuSec, dataBytes, processes];
+  return `make ${[id, Number(rehearses), diskKb, inodes, ...rlimits].join(' ')}\n`;
 }
 
 /** The descriptors, in the server, of which we open the other ends. */
@@ -71,7 +75,9 @@ export function parseAnswer(line: string): Answer {
 /** What a program is told to become. */
 export interface ProgramOrders {
   /** Bytes for its standard input, or a pipe that it has already, or nothing. */
-  readonly stdin: Command['stdin'];
+  readonly stdin: Command['stdin'] | undefined;
+  /** Whether it runs the program's file itself, with arguments, or becomes a command, the path of which comes first. */
+  readonly becomes: 'python' | 'command';
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** What is put into the workspace first, by path in it. */
@@ -82,11 +88,11 @@ export interface ProgramOrders {
  * Orders as the program's process takes them, piece by piece: words, then the bytes of its input and of its files. Throws
  * `INPUT_INVALID` for a NUL, which ends a word for the kernel.
  */
-export function programOrders({ stdin, args, env, files }: ProgramOrders): Uint8Array[] {
+export function programOrders({ stdin, becomes, args, env, files }: ProgramOrders): Uint8Array[] {
   const input = stdin instanceof Uint8Array ? stdin : undefined;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const words = [
-    ...[input === undefined ? (stdin ?? 'nothing') : 'file', input?.byteLength ?? 0],
+    ...[becomes, input === undefined ? (stdin ?? 'nothing') : 'file', input?.byteLength ?? 0],
     ...[args.length, ...args],
     ...[files.size, ...[...files].flatMap(([path, { byteLength }]) => [path, byteLength])],
     ...variables,

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { findLanguage } from '../../../languages/index.ts';
 import { BECOME_MAIN } from '../../../languages/waiting/becomeMain.ts';
 import { readHostView, readNetworkFiles } from '../../host/hostView.ts';
-import { type FoundInterpreters, prefixesOf } from '../../host/interpreters.ts';
+import { type FoundInterpreters, type HostInterpreter, prefixesOf } from '../../host/interpreters.ts';
 import { STATUS_FD } from '../../host/launcher.ts';
 import { takeOutputPipes } from '../../host/pipes.ts';
 import { ProgramGroups } from '../../host/programGroups.ts';
 import { chooseSandboxUser, ownerOtherThanUs } from '../../host/sandboxUser.ts';
 import { seccompFilter } from '../../host/seccomp/filter.ts';
-import { guestEnvironment, takeInterpreter } from '../../host/stagedGuest.ts';
+import { guestEnvironment } from '../../host/stagedGuest.ts';
 import { trialSpec } from '../../host/trialSpec.ts';
 import type { Capabilities } from '../../runtime.ts';
 import { bubblewrapArguments } from '../arguments.ts';
@@ -22,7 +22,10 @@ import { FORK_SERVER } from './sources.ts';
 export interface ServerWish {
   readonly tools: Tools;
   readonly capabilities: Capabilities;
+  /** What its programs see. */
   readonly interpreters: FoundInterpreters;
+  /** What it is run by; it runs in that view. */
+  readonly python: HostInterpreter;
   readonly network: 'own' | 'inherited';
   readonly preload: readonly string[];
 }
@@ -44,7 +47,6 @@ const ONE_THREAD = { OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1', MKL_NUM_TH
 /** Throws `SANDBOX_FAILED` with the reason when it cannot work here, `CONFIG_INVALID` for what cannot be preloaded. */
 export async function startServer(wish: ServerWish): Promise<ForkServer> {
   const { tools, capabilities, interpreters, network, preload } = wish;
-  const interpreter = takeInterpreter(interpreters, 'python');
   const python = findLanguage('python');
   const isRoot = process.getuid?.() === 0;
   const user = chooseSandboxUser();
@@ -80,7 +82,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
       { ...{ tools, spec, host, stage, groups, capabilities, seccomp, interpreters } },
       {
         command: {
-          argv: python.command(interpreter.path, `/workspace/${fileName}`, []),
+          argv: python.command(wish.python.path, `/workspace/${fileName}`, []),
           env: environment,
           stdin: 'stream',
         },
