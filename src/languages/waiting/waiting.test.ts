@@ -54,6 +54,14 @@ describe('orders', () => {
     expect(encoded).toEqual(Buffer.concat([unfilled, Buffer.alloc(length - unfilled.length)]));
   });
 
+  it('have what the kernel would have of half a surrogate pair', () => {
+    const halves = { argv: ['\ud800'], env: { A: '\udfffz' }, stdin: true, files: [['\ud83d', 1]] } as const;
+    const encoded = Buffer.from(waiting('python').encode(halves));
+    expect(JSON.parse(encoded.subarray(4).toString())).toEqual({
+      ...{ argv: ['\ufffd'], env: { A: '\ufffdz' }, stdin: true, files: [['\ufffd', 1]] },
+    });
+  });
+
   it('are words with their number for bash: what to unset, what to set, and the command', () => {
     const fields = ['1', '1', 'PATH', '1', 'GREETING=ä', '4', '/usr/bin/it', '/workspace/main', 'a b', ''];
     const words = fields.map((field) => `${field}\0`).join('');

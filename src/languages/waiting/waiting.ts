@@ -100,7 +100,7 @@ const MODULE_NAME = /^[\w./:@-]+$/;
 
 /** Four bytes with the length, the highest first, then JSON. */
 function encodeJson(orders: Orders): Uint8Array {
-  const text = Buffer.from(JSON.stringify(orders));
+  const text = Buffer.from(JSON.stringify(orders, (_name, value: unknown) => asTheKernelHasIt(value)));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
   return Buffer.concat([length, text]);
@@ -108,6 +108,11 @@ function encodeJson(orders: Orders): Uint8Array {
 
 function filledUp(orders: Uint8Array): Uint8Array {
   return Buffer.concat([orders, Buffer.alloc(Math.max(0, BLOCK_BYTES - orders.length))]);
+}
+
+/** Half of a surrogate pair is replaced where a program is started: no bytes are it in UTF-8, and JSON would keep it. */
+function asTheKernelHasIt(value: unknown): unknown {
+  return typeof value === 'string' ? Buffer.from(value).toString() : value;
 }
 
 /** Words that end with a NUL each, and a count before each list of them. */

@@ -38,6 +38,8 @@ export class Shelf {
   readonly counts: Counts = { taken: 0, missed: 0, made: 0, failed: 0 };
   /** Executions that wait for the next one; who came first has it. */
   readonly waiting = new Set<(guest?: IdleGuest) => void>();
+  /** Somebody has waited for the next one in vain, and none has come since. */
+  isLate = false;
   making = 0;
   inUse = 0;
   usedAt = 0;
@@ -76,7 +78,7 @@ export class Shelf {
    * else to make one.
    */
   get isWorthWaitingFor(): boolean {
-    if (this.stopped !== undefined || this.#failures > 0) return false;
+    if (this.stopped !== undefined || this.#failures > 0 || this.isLate) return false;
     return this.making > this.waiting.size || this.#isForked;
   }
 
@@ -118,6 +120,7 @@ export class Shelf {
 
   put(guest: IdleGuest): void {
     this.idle.add(guest);
+    this.isLate = false;
     this.#warmedBy = guest.warmedBy;
   }
 

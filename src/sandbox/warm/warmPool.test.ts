@@ -206,6 +206,23 @@ describe('WarmPool', () => {
     for (const warm of all) await warm?.over(() => warm.guest.destroy());
   });
 
+  it('lets nobody else wait once somebody has waited in vain, until one comes', async () => {
+    runtime.warmedBy = 'fork_server';
+    const pool = open();
+    await pool.fill(runtime, PYTHON);
+    const warm = pool.take(runtime, PYTHON);
+    runtime.until = new Promise((resolve) => void setTimeout(resolve, 5000));
+    const first = pool.next(runtime, PYTHON);
+    await pass(1000);
+    expect(await first).toBeUndefined();
+    expect(await pool.next(runtime, PYTHON)).toBeUndefined();
+    await warm?.over(() => warm.guest.destroy());
+    await pass(5000);
+    const come = [pool.take(runtime, PYTHON), await pool.next(runtime, PYTHON)];
+    expect(come.map((guest) => guest !== undefined)).toEqual([true, true]);
+    for (const guest of come) await guest?.over(() => guest.guest.destroy());
+  });
+
   it.each<[string, (pool: WarmPool, cancelled: AbortController) => unknown]>([
     ['it cannot be made', () => {}],
     ['it takes too long', () => pass(1000)],

@@ -103,7 +103,10 @@ export class WarmPool implements AsyncDisposable {
         shelf.waiting.delete(come);
         resolve(found && this.#handOut(shelf, found));
       };
-      const late = setTimeout(come, MOST_WAIT_MS);
+      const late = setTimeout(() => {
+        shelf.isLate = true;
+        come();
+      }, MOST_WAIT_MS);
       const stopListening = onAbort(signal, come);
       shelf.waiting.add(come);
       this.#timers.refillNow();
