@@ -28,9 +28,11 @@ const EACH_WAITS: Waiting = {
   shell: 'waiting_interpreter',
 };
 
+const FORKED: Waiting = { python: 'fork_server', javascript: 'fork_server', shell: 'fork_server' };
+
 /** What is missing of them is said by `describeMissing`: they are here where their runtimes are. */
 export const WARM_TARGETS: readonly WarmTarget[] = [
-  ...warm('bubblewrap, forked', { python: 'fork_server', javascript: 'any', shell: 'any' }),
+  ...warm('bubblewrap, forked', FORKED),
   // As it is where no fork server works.
   ...warm('bubblewrap, waiting', EACH_WAITS, () =>
     bubblewrap({ interpreters: interpreters(), forkServer: false }),

@@ -18,8 +18,8 @@ import type {
   WarmedBy,
 } from '../../src/runtimes/runtime.ts';
 
-/** The languages whose interpreters wait, and how each must have come to wait; `any` where both ways are good. */
-export type Waiting = Readonly<Partial<Record<LanguageName, WarmedBy | 'any'>>>;
+/** The languages whose interpreters wait, and how each must have come to wait. */
+export type Waiting = Readonly<Partial<Record<LanguageName, WarmedBy>>>;
 
 /**
  * The same runtime, whose guests start code in these languages where an interpreter waits for it, and fail where none
@@ -177,8 +177,8 @@ class WarmedGuest implements Guest {
     );
     this.#made.add(guest);
     const expected = language && waiting[language];
-    if (expected !== undefined && !(expected === 'any' ? guest.warmedBy : guest.warmedBy === expected)) {
-      throw new Error(`The ${language} of this guest did not wait as "${expected}": ${guest.warmedBy}.`);
+    if (expected !== guest.warmedBy) {
+      throw new Error(`${language} did not wait as "${expected}" here: ${guest.warmedBy}.`);
     }
     for (const [path, data] of this.#written) await guest.writeFile(path, data);
     this.#current = guest;
