@@ -3,7 +3,7 @@ import type { LanguageName } from '../../languages/language.ts';
 /** Of one idle guest in MB, all its processes, proportional set size, rounded up from what was measured on Linux. */
 const BY_RUNTIME: Readonly<Record<string, number>> = { gvisor: 22, docker: 7 };
 
-const BY_LANGUAGE: Readonly<Record<LanguageName, number>> = { python: 4, javascript: 9, shell: 3 };
+const BY_LANGUAGE: Readonly<Record<LanguageName, number>> = { python: 4, javascript: 10, shell: 3 };
 
 /** For what each module that is loaded beforehand adds; most share it with the server that they were forked from. */
 const EACH_MODULE_MB = 2;
