@@ -29,4 +29,5 @@ build() {
 }
 
 build gvisor/init/init.c
+build host/starter/starter.c
 build relay/relay.c

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -7,6 +7,8 @@ import type { Command } from '../runtime.ts';
 import { notStarted } from './hostGuest.ts';
 import { ORDERS_FD, type Orders, STATUS_FD, writeOrders } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
+import type { HostProcess } from './starter/hostProcess.ts';
+import { startByStarter } from './starter/startByStarter.ts';
 
 export interface LauncherSpec {
   /** The whole command line, with what `launcherArguments` makes at its end. */
@@ -25,48 +27,42 @@ export interface LauncherSpec {
  * its orders, and ends by itself when this process does.
  */
 export class Launcher {
-  readonly child: ChildProcess;
+  readonly child: HostProcess;
   readonly output: OutputPipes;
+  readonly status: Socket;
   /** Rejects when it could not be started at all. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  readonly #orders: Socket;
 
-  private constructor(child: ChildProcess, output: OutputPipes) {
+  private constructor({ child, status, orders }: StartedLauncher, output: OutputPipes) {
     this.child = child;
     this.output = output;
+    this.status = status;
+    this.#orders = orders;
     // Listened to from the very start: a short program has ended before anything else is known of it.
     this.exited = once(child, 'exit') as typeof this.exited;
     this.exited.catch(() => {});
-    // Too many open files: Node tells of it later, and gives no pipes.
-    if (!child.stdio?.[ORDERS_FD]) throw new Error('too many files are open, here or in the whole system');
-    output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
-    this.#pipe(ORDERS_FD).on('error', () => {});
+    orders.on('error', () => {});
     this.#hold('unref');
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
-  static start({ argv, cwd, environment, stdin, output, descriptors = [] }: LauncherSpec): Launcher {
-    const [file = '', ...args] = argv;
+  static start(spec: LauncherSpec): Launcher {
+    const { output } = spec;
     try {
-      const child = spawn(file, args, {
-        cwd,
-        env: { ...environment },
-        // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
-        detached: true,
-        stdio: [
-          stdin === 'stream' ? 'pipe' : 'ignore',
-          ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
-        ],
-      });
-      return new Launcher(child, output);
+      return new Launcher(startByStarter(spec) ?? startByNode(spec), output);
     } catch (error) {
       output.destroy();
       throw notStarted(error);
     }
   }
 
-  get status(): Socket {
-    return this.#pipe(STATUS_FD);
+  /** Its pid, as soon as that is known. Rejects when it could not be started at all. */
+  async started(): Promise<number> {
+    const { child } = this;
+    if (child.pid === undefined) await Promise.race([once(child, 'spawn'), this.exited]);
+    return child.pid as number;
   }
 
   /** False when somebody has ended it. */
@@ -83,26 +79,57 @@ export class Launcher {
     const { text, variables } = writeOrders(orders);
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
     this.#hold('ref');
-    this.#pipe(ORDERS_FD).end(`\n${variables}`);
+    this.#orders.end(`\n${variables}`);
   }
 
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
     this.#hold('ref');
-    this.#pipe(ORDERS_FD).destroy();
+    this.#orders.destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
   }
 
   #hold(how: 'ref' | 'unref'): void {
-    this.child[how]();
-    for (const descriptor of [STATUS_FD, ORDERS_FD]) this.#pipe(descriptor)[how]();
+    for (const held of [this.child, this.status, this.#orders]) held[how]();
   }
+}
 
-  #pipe(descriptor: number): Socket {
-    return this.child.stdio[descriptor] as Socket;
+/** Started, with the ends of its descriptors that are ours. */
+export interface StartedLauncher {
+  readonly child: HostProcess;
+  readonly status: Socket;
+  readonly orders: Socket;
+}
+
+function startByNode({
+  argv,
+  cwd,
+  environment,
+  stdin,
+  output,
+  descriptors = [],
+}: LauncherSpec): StartedLauncher {
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...environment },
+    // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
+    detached: true,
+    stdio: [
+      stdin === 'stream' ? 'pipe' : 'ignore',
+      ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
+    ],
+  });
+  // Too many open files: Node tells of it later, and gives no pipes.
+  if (!child.stdio?.[ORDERS_FD]) {
+    child.once('error', () => {});
+    throw new Error('too many files are open, here or in the whole system');
   }
+  output.closeChildEnds();
+  const pipe = (descriptor: number): Socket => child.stdio[descriptor] as Socket;
+  return { child, status: pipe(STATUS_FD), orders: pipe(ORDERS_FD) };
 }
 
 /** What the kernel takes for one argument or variable (`MAX_ARG_STRLEN`), and always takes in all. */

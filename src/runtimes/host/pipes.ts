@@ -5,10 +5,8 @@ import {
   accessSync,
   closeSync,
   constants,
-  fchmodSync,
   fchownSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -22,14 +20,16 @@ import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
 import type { Folder } from './folder.ts';
 import { ownedName } from './owner.ts';
+import { closePipe, openPipe, type Pipe } from './pipe.ts';
 import { PipeSource } from './pipeSource.ts';
+import { starterNow, useStarter } from './starter/current.ts';
 
 /**
  * Standard output and error are true pipes: what `node:child_process` calls a pipe is a socket, and a program
  * cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
  *
- * Node cannot make a pipe. A helper program makes FIFOs, several at once, as starting it takes longer than
- * what it does; they are opened, and their names removed, before anybody gets one. Each serves one program.
+ * Node cannot make a pipe, but the starter can, several at once. Where there is none, a program makes FIFOs, which are
+ * opened, and their names removed, before anybody gets one. Each serves one program.
  */
 
 /** Who may open `/dev/stdout` again inside, where that is not us. */
@@ -46,17 +46,21 @@ export interface OutputPipes {
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
   closeChildEnds(): void;
+  /** What a launcher is spoken to by, where the starter starts it: whoever takes them closes them. Once. */
+  takeChannels(): Channels | undefined;
   destroy(): void;
 }
 
-export interface Pipe {
-  readonly read: number;
-  readonly write: number;
+/** Further pipes to and from one program. */
+export interface Channels {
+  readonly stdin: Pipe;
+  readonly status: Pipe;
+  readonly orders: Pipe;
 }
 
-/** How many are made at once, and how few may be left before more are made. */
-const BATCH = 16;
-const LOW = 4;
+/** How many are made at once, for four programs, and how few may be left before more are made. */
+const BATCH = 20;
+const LOW = 10;
 
 /** Made, and nobody's yet. */
 const ready: Pipe[] = [];
@@ -74,11 +78,16 @@ export function prepareOutputPipes(): void {
 }
 
 export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
-  const output = await takePipe(owner);
-  const errors = await takePipe(owner).catch((error) => {
-    closePipe(output);
+  const taken: Pipe[] = [];
+  try {
+    for (const whose of [owner, owner]) taken.push(await takePipe(whose));
+    if (starterNow()) for (const _ of CHANNELS) taken.push(await takePipe(undefined));
+  } catch (error) {
+    taken.forEach(closePipe);
     throw error;
-  });
+  }
+  const [output, errors, ...others] = taken as [Pipe, Pipe, ...Pipe[]];
+  let channels = asChannels(others);
   prepareOutputPipes();
   // Only now that nothing can fail any more: a source owns its descriptor.
   const stdout = new PipeSource(output.read);
@@ -92,12 +101,29 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
     stderr,
     child: { stdout: output.write, stderr: errors.write },
     closeChildEnds,
+    takeChannels() {
+      const free = channels;
+      channels = undefined;
+      return free;
+    },
     destroy() {
       closeChildEnds();
+      if (channels) closeChannels(channels);
+      channels = undefined;
       stdout.destroy();
       stderr.destroy();
     },
   };
+}
+
+const CHANNELS = ['stdin', 'status', 'orders'] as const;
+
+function asChannels([stdin, status, orders]: readonly Pipe[]): Channels | undefined {
+  return stdin && status && orders && { stdin, status, orders };
+}
+
+export function closeChannels({ stdin, status, orders }: Channels): void {
+  for (const pipe of [stdin, status, orders]) closePipe(pipe);
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {
@@ -140,8 +166,18 @@ export function pipeFolder(): string {
   return isWritable('/dev/shm') ? '/dev/shm' : tmpdir();
 }
 
-/** Makes FIFOs in a folder that only we can enter, opens both ends of each, and removes the folder. */
 async function makePipes(count: number): Promise<Pipe[]> {
+  const starter = await useStarter();
+  if (starter === undefined) return makeFromFifos(count);
+  return starter.makePipes(count).catch((error) => {
+    if (starter.isOpen) throw error;
+    // It has ended meanwhile: the next one makes them, or a program.
+    return makePipes(count);
+  });
+}
+
+/** Makes FIFOs in a folder that only we can enter, opens both ends of each, and removes the folder. */
+async function makeFromFifos(count: number): Promise<Pipe[]> {
   const parent = pipeFolder();
   const folder = mkdtempSync(join(parent, ownedName('pipes')));
   const pipes: Pipe[] = [];
@@ -162,24 +198,6 @@ async function makePipes(count: number): Promise<Pipe[]> {
     }
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Opens both ends of a FIFO, the reading one so that it never waits. */
-export function openPipe(path: string): Pipe {
-  // The reading end first: opening a FIFO for writing waits, or fails, without one.
-  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    fchmodSync(read, 0o600);
-    return { read, write: openSync(path, constants.O_WRONLY) };
-  } catch (error) {
-    closeSync(read);
-    throw error;
-  }
-}
-
-export function closePipe({ read, write }: Pipe): void {
-  closeSync(read);
-  closeSync(write);
 }
 
 function isWritable(path: string): boolean {

@@ -90,9 +90,10 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
   try {
     const ready = await Promise.race([status.ready, launcher.exited.then(() => status.ready)]);
     if (!ready) throw stageFailed((await status.failure) ?? '', await leftIn(output.stderr));
-    folder = Folder.open(`/proc/${child.pid}/root${mount}`);
+    const pid = await launcher.started();
+    folder = Folder.open(`/proc/${pid}/root${mount}`);
     const openNamespace = (name: string): number => {
-      const descriptor = openSync(`/proc/${child.pid}/ns/${name}`, 'r');
+      const descriptor = openSync(`/proc/${pid}/ns/${name}`, 'r');
       opened.push(descriptor);
       return descriptor;
     };

@@ -207,6 +207,9 @@ class PlainGuest extends HostGuest {
     const { launcher, orders } = await this.#takeLauncher(bash, command.stdin);
     const { child, exited, output } = launcher;
     try {
+      // While it waits: what has ended cannot be asked any more.
+      const pid = await launcher.started();
+      const startTime = readStat(pid)?.startTime ?? '';
       const input = prepareInput(command.stdin, { here: home, there: home }, undefined);
       launcher.give(
         {
@@ -220,9 +223,6 @@ class PlainGuest extends HostGuest {
         },
         orders,
       );
-      const { pid } = child;
-      if (pid === undefined) throw (await once(child, 'error'))[0];
-      const startTime = readStat(pid)?.startTime ?? '';
       await launched(launcher.status);
       for (const file of [orders, input.file ?? orders]) rmSync(file, { force: true });
       return { pid, startTime, exited, output, ...(child.stdin === null ? {} : { stdin: child.stdin }) };

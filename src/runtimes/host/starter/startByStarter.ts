@@ -1,0 +1,65 @@
+import { closeSync, constants, fstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { LauncherSpec, StartedLauncher } from '../launch.ts';
+import { closePipe } from '../pipe.ts';
+import { type Channels, closeChannels } from '../pipes.ts';
+import { starterNow } from './current.ts';
+import type { Source } from './protocol.ts';
+
+/** Undefined where there is no starter, and for what it cannot do; then nothing of the output was given up. */
+export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined {
+  const channels = spec.output.takeChannels();
+  if (channels === undefined) return undefined;
+  const started = startWith(channels, spec);
+  if (started === undefined) closeChannels(channels);
+  return started;
+}
+
+function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | undefined {
+  const { argv, cwd, environment, output, descriptors = [] } = spec;
+  const { stdin, status, orders } = channels;
+  const isFed = spec.stdin === 'stream';
+  const reading = (descriptor: number): Source => ({ descriptor, flags: constants.O_RDONLY });
+  const writing = (descriptor: number): Source => ({ descriptor, flags: constants.O_WRONLY });
+  const others = descriptors.map(sourceOf);
+  if (!others.every((source) => source !== undefined)) return undefined;
+  const sources: Source[] = [
+    isFed ? reading(stdin.read) : 'ignore',
+    ...[writing(output.child.stdout), writing(output.child.stderr)],
+    ...[writing(status.write), reading(orders.read)],
+    ...others,
+  ];
+  const child = starterNow()?.start({ argv, cwd, environment, sources }, isFed ? stdin.write : undefined);
+  if (child === undefined) return undefined;
+  if (!isFed) closePipe(stdin);
+  let isOpen = true;
+  const closeTheirs = (): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    output.closeChildEnds();
+    for (const end of [status.write, orders.read, ...(isFed ? [stdin.read] : [])]) closeSync(end);
+  };
+  // The starter has opened them by then, or will not.
+  child.once('spawn', closeTheirs);
+  child.once('error', closeTheirs);
+  return {
+    child,
+    status: new Socket({ fd: status.read, readable: true, writable: false }),
+    orders: new Socket({ fd: orders.write, readable: false, writable: true }),
+  };
+}
+
+/** How the starter can open the same again; undefined for what it cannot, as a socket, or not as the same. */
+function sourceOf(descriptor: number | 'ignore'): Source | undefined {
+  if (descriptor === 'ignore') return 'ignore';
+  const kind = fstatSync(descriptor);
+  const isPipe = kind.isFIFO();
+  const isNamespace = kind.isFile() && /^[a-z_]+:\[\d+\]$/.test(readlinkSync(`/proc/self/fd/${descriptor}`));
+  if (!isPipe && !isNamespace && !kind.isDirectory()) return undefined;
+  const [, flags = '0'] =
+    /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
+  return { descriptor, flags: Number.parseInt(flags, 8) & KEPT_FLAGS };
+}
+
+const KEPT_FLAGS =
+  constants.O_RDONLY | constants.O_WRONLY | constants.O_RDWR | constants.O_NONBLOCK | constants.O_DIRECTORY;
