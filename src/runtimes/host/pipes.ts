@@ -46,21 +46,22 @@ export interface OutputPipes {
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
   closeChildEnds(): void;
-  /** What a launcher is spoken to by, where the starter starts it: whoever takes them closes them. Once. */
-  takeChannels(): Channels | undefined;
+  /** What a launcher is spoken to by, where the starter starts it: whoever takes them closes them. */
+  takeChannels(withInput: boolean): Channels | undefined;
   destroy(): void;
 }
 
 /** Further pipes to and from one program. */
 export interface Channels {
-  readonly stdin: Pipe;
   readonly status: Pipe;
   readonly orders: Pipe;
+  /** Only where the program's input is a stream. */
+  readonly stdin?: Pipe;
 }
 
-/** How many are made at once, for four programs, and how few may be left before more are made. */
-const BATCH = 20;
-const LOW = 10;
+/** How many are made at once, for eight programs, and how few may be left before more are made. */
+const BATCH = 32;
+const LOW = 8;
 
 /** Made, and nobody's yet. */
 const ready: Pipe[] = [];
@@ -81,13 +82,14 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
   const taken: Pipe[] = [];
   try {
     for (const whose of [owner, owner]) taken.push(await takePipe(whose));
-    if (starterNow()) for (const _ of CHANNELS) taken.push(await takePipe(undefined));
+    // For a launcher's channels.
+    if (starterNow()) taken.push(await takePipe(undefined), await takePipe(undefined));
   } catch (error) {
     taken.forEach(closePipe);
     throw error;
   }
-  const [output, errors, ...others] = taken as [Pipe, Pipe, ...Pipe[]];
-  let channels = asChannels(others);
+  const [output, errors, status, orders] = taken as [Pipe, Pipe, Pipe?, Pipe?];
+  let channels: Channels | undefined = status && orders && { status, orders };
   prepareOutputPipes();
   // Only now that nothing can fail any more: a source owns its descriptor.
   const stdout = new PipeSource(output.read);
@@ -95,35 +97,31 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
   const closeChildEnds = once(() => {
     closeSync(output.write);
     closeSync(errors.write);
+    if (channels) closeChannels(channels);
+    channels = undefined;
   });
   return {
     stdout,
     stderr,
     child: { stdout: output.write, stderr: errors.write },
     closeChildEnds,
-    takeChannels() {
-      const free = channels;
+    takeChannels(withInput) {
+      const stdin = withInput && channels ? ready.pop() : undefined;
+      if (channels === undefined || (withInput && stdin === undefined)) return undefined;
+      const taken = stdin === undefined ? channels : { ...channels, stdin };
       channels = undefined;
-      return free;
+      return taken;
     },
     destroy() {
       closeChildEnds();
-      if (channels) closeChannels(channels);
-      channels = undefined;
       stdout.destroy();
       stderr.destroy();
     },
   };
 }
 
-const CHANNELS = ['stdin', 'status', 'orders'] as const;
-
-function asChannels([stdin, status, orders]: readonly Pipe[]): Channels | undefined {
-  return stdin && status && orders && { stdin, status, orders };
-}
-
-export function closeChannels({ stdin, status, orders }: Channels): void {
-  for (const pipe of [stdin, status, orders]) closePipe(pipe);
+export function closeChannels({ status, orders, stdin }: Channels): void {
+  for (const pipe of [status, orders, stdin]) if (pipe) closePipe(pipe);
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {

@@ -1,14 +1,13 @@
 import { closeSync, constants, fstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { LauncherSpec, StartedLauncher } from '../launch.ts';
-import { closePipe } from '../pipe.ts';
 import { type Channels, closeChannels } from '../pipes.ts';
 import { starterNow } from './current.ts';
 import type { Source } from './protocol.ts';
 
 /** Undefined where there is no starter, and for what it cannot do; then nothing of the output was given up. */
 export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined {
-  const channels = spec.output.takeChannels();
+  const channels = spec.output.takeChannels(spec.stdin === 'stream');
   if (channels === undefined) return undefined;
   const started = startWith(channels, spec);
   if (started === undefined) closeChannels(channels);
@@ -18,26 +17,24 @@ export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined 
 function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | undefined {
   const { argv, cwd, environment, output, descriptors = [] } = spec;
   const { stdin, status, orders } = channels;
-  const isFed = spec.stdin === 'stream';
   const reading = (descriptor: number): Source => ({ descriptor, flags: constants.O_RDONLY });
   const writing = (descriptor: number): Source => ({ descriptor, flags: constants.O_WRONLY });
   const others = descriptors.map(sourceOf);
   if (!others.every((source) => source !== undefined)) return undefined;
   const sources: Source[] = [
-    isFed ? reading(stdin.read) : 'ignore',
+    stdin ? reading(stdin.read) : 'ignore',
     ...[writing(output.child.stdout), writing(output.child.stderr)],
     ...[writing(status.write), reading(orders.read)],
     ...others,
   ];
-  const child = starterNow()?.start({ argv, cwd, environment, sources }, isFed ? stdin.write : undefined);
+  const child = starterNow()?.start({ argv, cwd, environment, sources }, stdin?.write);
   if (child === undefined) return undefined;
-  if (!isFed) closePipe(stdin);
   let isOpen = true;
   const closeTheirs = (): void => {
     if (!isOpen) return;
     isOpen = false;
     output.closeChildEnds();
-    for (const end of [status.write, orders.read, ...(isFed ? [stdin.read] : [])]) closeSync(end);
+    for (const end of [status.write, orders.read, ...(stdin ? [stdin.read] : [])]) closeSync(end);
   };
   // The starter has opened them by then, or will not.
   child.once('spawn', closeTheirs);
