@@ -54,8 +54,8 @@ for (const [way, needs, isolation] of WAYS) {
     it('leaves no process when the one that made it is killed', async () => {
       const holder = startHolder('setInterval(() => {}, 1000);');
       await once(holder.stdout as NodeJS.ReadableStream, 'data');
+      await eventually('somebody waits', () => pidsBelow(holder.pid).length > 0);
       const waiting = pidsBelow(holder.pid);
-      expect(waiting).not.toEqual([]);
       holder.kill('SIGKILL');
       await once(holder, 'exit');
       await eventually('nobody waits any more', () => waiting.every((pid) => !isAlive(pid)));
@@ -66,7 +66,7 @@ for (const [way, needs, isolation] of WAYS) {
       try {
         const before = pidsBelow(process.pid);
         const sandbox = await createSandbox({ cwd: folder });
-        expect(pidsBelow(process.pid).length).toBeGreaterThan(before.length);
+        await eventually('somebody waits', () => pidsBelow(process.pid).length > before.length);
         await sandbox.close();
         expect(pidsBelow(process.pid).filter((pid) => !before.includes(pid))).toEqual([]);
       } finally {
@@ -79,8 +79,9 @@ for (const [way, needs, isolation] of WAYS) {
       try {
         const before = pidsBelow(process.pid);
         await using sandbox = await createSandbox({ cwd: folder });
-        const waiting = pidsBelow(process.pid).filter((pid) => !before.includes(pid));
-        expect(waiting).toHaveLength(1);
+        const others = (): number[] => pidsBelow(process.pid).filter((pid) => !before.includes(pid));
+        await eventually('somebody waits', () => others().length === 1);
+        const waiting = others();
         for (const pid of waiting) process.kill(pid, 'SIGKILL');
         await eventually('it is gone', () => !waiting.some(isThere));
         const result = await sandbox.execute('print(1)');

@@ -7,6 +7,7 @@ import type { Command } from '../runtime.ts';
 import { notStarted } from './hostGuest.ts';
 import { ORDERS_FD, type Orders, STATUS_FD, writeOrders } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
+import { readStat } from './procfs.ts';
 import type { HostProcess } from './starter/hostProcess.ts';
 import { startByStarter } from './starter/startByStarter.ts';
 
@@ -65,9 +66,13 @@ export class Launcher {
     return child.pid as number;
   }
 
-  /** False when somebody has ended it. */
+  /** False when somebody has ended it: the kernel knows before we are told. */
   get isWaiting(): boolean {
-    return this.child.exitCode === null && this.child.signalCode === null;
+    const { pid, exitCode, signalCode } = this.child;
+    if (exitCode !== null || signalCode !== null) return false;
+    return (
+      process.platform !== 'linux' || pid === undefined || ![undefined, 'Z'].includes(readStat(pid)?.state)
+    );
   }
 
   /**
