@@ -1,8 +1,18 @@
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
+import { starterNow } from './starter/current.ts';
 
 /** As much as a pipe holds by default. */
 const BUFFER_BYTES = 64 * 1024;
+
+/** After so much it is a flood. */
+const FLOOD_BYTES = 1024 * 1024;
+
+/**
+ * What the pipe of a flood shall hold, so that its two ends wait for each other less often. A quarter of what it may:
+ * all pipes of an ordinary user share one allowance (`pipe-user-pages-soft` in pipe(7)).
+ */
+const FLOOD_PIPE_BYTES = 256 * 1024;
 
 /**
  * Reads a pipe through one buffer that is used again and again. A stream would make a new one for each read,
@@ -17,11 +27,16 @@ export class PipeSource implements ByteSource {
 
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
+    let bytes = 0;
     const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     const onread: OnReadOpts = {
       buffer,
       callback: (length) => {
         this.#chunk = buffer.subarray(0, length);
+        if (bytes < FLOOD_BYTES && bytes + length >= FLOOD_BYTES) {
+          starterNow()?.enlarge(descriptor, FLOOD_PIPE_BYTES);
+        }
+        bytes += length;
         this.#wake();
         // No further read before this one has been used.
         return false;

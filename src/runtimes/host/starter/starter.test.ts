@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../../tests/support/eventually.ts';
-import type { Pipe } from '../pipe.ts';
+import { closePipe, type Pipe } from '../pipe.ts';
 import { readStat } from '../procfs.ts';
 import { seccompFilter } from '../seccomp/filter.ts';
 import { starterProgram } from './program.ts';
@@ -154,6 +154,22 @@ describe.skipIf(isMissing)('the starter', () => {
     expect(Number.parseInt(/^flags:\s*(\d+)$/m.exec(await said)?.[1] ?? '', 8) & constants.O_NONBLOCK).toBe(
       0,
     );
+  });
+
+  it('lets a pipe hold more', async () => {
+    const [pipe] = (await starter.makePipes(1)) as [Pipe];
+    const F_GETPIPE_SZ = 1032;
+    const size = (): string =>
+      execFileSync('/usr/bin/python3', ['-c', `import fcntl; print(fcntl.fcntl(0, ${F_GETPIPE_SZ}))`], {
+        stdio: [pipe.read, 'pipe', 'inherit'],
+        encoding: 'utf8',
+      }).trim();
+    expect(size()).toBe('65536');
+    starter.enlarge(pipe.read, 262_144);
+    // Answered after that.
+    (await starter.makePipes(1)).forEach(closePipe);
+    expect(size()).toBe('262144');
+    closePipe(pipe);
   });
 
   it('keeps nothing open of what it started, and no child that has ended', async () => {
