@@ -31,9 +31,6 @@ const HEADER_BYTES = 12;
 /** Every answer has this length. */
 export const ANSWER_BYTES = 16;
 
-/** How many pipes may be asked for at once. */
-export const MOST_PIPES = 64;
-
 const MOST_BYTES = 256 * 1024;
 const MOST_WORDS = 2048;
 const MOST_DESCRIPTORS = 32;

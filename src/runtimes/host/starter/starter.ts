@@ -52,6 +52,7 @@ export class Starter {
   /** The same that runs, by its pid. */
   readonly #running = new Map<number, number>();
   #unread: Buffer = Buffer.alloc(0);
+  #making: Promise<unknown> = Promise.resolve();
   #lastId = 0;
   #isRetired = false;
   #isOpen = true;
@@ -111,27 +112,12 @@ export class Starter {
     return child;
   }
 
-  /** Makes pipes, at most {@link MOST_PIPES}. */
-  async makePipes(count: number): Promise<Pipe[]> {
-    const pipes: Pipe[] = [];
-    const folder = `/proc/${this.#child.pid}/fd`;
-    try {
-      await this.#ask(
-        (id) => makePipesRequest(id, count),
-        (answer) => {
-          if (answer.kind === 'pipe') {
-            pipes.push(openEnds(`${folder}/${answer.read}`, `${folder}/${answer.write}`));
-          }
-          return pipes.length === count;
-        },
-      );
-      return pipes;
-    } catch (error) {
-      pipes.forEach(closePipe);
-      throw error;
-    } finally {
-      this.#say(forgetRequest());
-    }
+  /** Makes pipes, at most 64. */
+  makePipes(count: number): Promise<Pipe[]> {
+    // It holds those of one request at a time.
+    const made = this.#making.then(() => this.#makePipes(count));
+    this.#making = made.catch(() => {});
+    return made;
   }
 
   /** Lets a pipe of ours hold so many bytes, as far as this user may have it. */
@@ -172,6 +158,28 @@ export class Starter {
       return readSync(pipe.read, written) === 4 && written.readInt32LE(0) === nonce;
     } finally {
       closePipe(pipe);
+    }
+  }
+
+  async #makePipes(count: number): Promise<Pipe[]> {
+    const pipes: Pipe[] = [];
+    const folder = `/proc/${this.#child.pid}/fd`;
+    try {
+      await this.#ask(
+        (id) => makePipesRequest(id, count),
+        (answer) => {
+          if (answer.kind === 'pipe') {
+            pipes.push(openEnds(`${folder}/${answer.read}`, `${folder}/${answer.write}`));
+          }
+          return pipes.length === count;
+        },
+      );
+      return pipes;
+    } catch (error) {
+      pipes.forEach(closePipe);
+      throw error;
+    } finally {
+      this.#say(forgetRequest());
     }
   }
 
