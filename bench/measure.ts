@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { spreadOf } from '../src/bench/statistics.ts';
 
 /** One thing to time; resolves when what it measures has happened. */
 export type Subject = () => Promise<void>;
@@ -26,10 +27,10 @@ export async function interleaved(
       times.get(name)?.push(performance.now() - start);
     }
   }
-  const base = quantile(times.get(baseline) ?? [], 0.5);
+  const base = spreadOf(times.get(baseline) ?? []).p50;
   return [...times].map(([name, values]) => {
-    const medianMs = quantile(values, 0.5);
-    return { name, medianMs, p95Ms: quantile(values, 0.95), ratio: medianMs / base };
+    const { p50, p95 } = spreadOf(values);
+    return { name, medianMs: p50, p95Ms: p95, ratio: p50 / base };
   });
 }
 
@@ -61,9 +62,4 @@ export function bareSpawn(program: string, args: readonly string[], untilFirstOu
       else reject(new Error(`${program} ended with ${code}: ${complaint}`));
     });
   });
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

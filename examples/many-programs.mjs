@@ -1,5 +1,5 @@
 // What an evaluator does: runs hostile programs, held in namespaces at least, and gets an ordinary result for each.
-import { getSandbox } from 'glovebox';
+import { executeMany } from 'glovebox';
 
 const programs = {
   'a good one': "print('42')",
@@ -13,16 +13,21 @@ const programs = {
     "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True); print('left a child')",
 };
 
-const sandbox = getSandbox();
-for (const [name, code] of Object.entries(programs)) {
-  const { outcome, exitCode, truncated, meta } = await sandbox.execute(code, {
-    timeout: 2,
-    memoryMb: 128,
-    diskMb: 64,
-    minIsolation: 'namespace',
-  });
-  const output = `${meta.stdoutBytes} bytes${truncated ? ', cut' : ''}`;
-  console.log(
-    `${name}: ${outcome} (exit code ${exitCode}), ${output}, ${meta.enforced?.isolation ?? 'not run'}`,
-  );
+// They may as well come one by one from a file or a model: no more are held than run at a time.
+function* hostile() {
+  for (const [id, code] of Object.entries(programs)) {
+    yield { id, code, timeout: 2, memoryMb: 128, diskMb: 64, minIsolation: 'namespace' };
+  }
 }
+
+await executeMany(hostile(), {
+  concurrency: 2,
+  onResult({ id, result, error }) {
+    if (error !== undefined) throw error;
+    const { outcome, exitCode, truncated, meta } = result;
+    const output = `${meta.stdoutBytes} bytes${truncated ? ', cut' : ''}`;
+    console.log(
+      `${id}: ${outcome} (exit code ${exitCode}), ${output}, ${meta.enforced?.isolation ?? 'not run'}`,
+    );
+  },
+});

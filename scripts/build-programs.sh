@@ -28,6 +28,6 @@ build() {
   cp "$folder/programs.ts" "$(dirname "$1")/programs.ts"
 }
 
-build gvisor/init/init.c
+build host/init/init.c
 build host/starter/starter.c
 build relay/relay.c

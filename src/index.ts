@@ -26,10 +26,24 @@ export type { RegistryName } from './languages/installers/installer.ts';
 export { LANGUAGE_NAMES, type LanguageName } from './languages/language.ts';
 export { runCode, runPythonCode } from './operations/agentTools.ts';
 export type { BackgroundJob, BackgroundProcess } from './operations/backgroundProcess.ts';
+export type {
+  BatchEnd,
+  BatchEntry,
+  BatchOptions,
+  BatchProgram,
+  BatchSummary,
+} from './operations/batch/batch.ts';
+export { type ExecuteManyOptions, executeMany } from './operations/batch/executeMany.ts';
 export type { CellOptions, ContextOptions, SandboxContext } from './operations/contexts.ts';
 export type { DryRun, DryRunOptions } from './operations/dryRun/dryRun.ts';
 export type { Effects, FileEffect, FileState, HostEffect } from './operations/dryRun/effects.ts';
-export { getSandbox, type OneShotSandbox, type SandboxOptions } from './operations/getSandbox.ts';
+export {
+  type GetSandboxOptions,
+  getSandbox,
+  type OneShotSandbox,
+  type PooledSandbox,
+  type SandboxOptions,
+} from './operations/getSandbox.ts';
 export type { InstallOptions } from './operations/installPackage.ts';
 export {
   type CreateSandboxOptions,
@@ -61,6 +75,14 @@ export type {
   SandboxService,
   ServiceSandboxOptions,
 } from './operations/sandboxService.ts';
+export type {
+  WarmEvent,
+  WarmedUp,
+  WarmKindState,
+  WarmOptions,
+  WarmPoolState,
+  WarmTotals,
+} from './operations/warmth.ts';
 export { ISOLATION_LEVELS, type IsolationLevel } from './policy/isolation.ts';
 export type {
   LimitName,

@@ -51,8 +51,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'web',
   ],
   client: ['archive', 'languages', 'operations', 'policy', 'result', 'runtimes', 'sandbox'],
+  bench: ['config', 'languages', 'operations', 'result', 'runtimes'],
   cli: [
     'agent',
+    'bench',
     'config',
     'contract',
     'console',
@@ -84,6 +86,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** What only some folders may use, since loading it costs every start that does not need it. */
 const LAZY_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
+  '@anthropic-ai/sandbox-runtime': ['bench'],
+  'cli-table3': ['cli'],
+  'cli-progress': ['cli'],
   hono: ['cli', 'console', 'http', 'mcp', 'web'],
   '@hono/zod-openapi': ['http'],
   pino: ['http'],

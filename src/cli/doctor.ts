@@ -1,7 +1,8 @@
-import { loadSettings } from '../config/index.ts';
+import { type LoadedSettings, loadSettings } from '../config/index.ts';
 import { isSandboxError, SandboxError } from '../errors.ts';
 import { LANGUAGE_NAMES, type LanguageName } from '../languages/language.ts';
 import { runtimeOptions } from '../operations/context.ts';
+import { type WarmHere, warmHere } from '../operations/warmHere.ts';
 import { LIMIT_NAMES, type LimitName } from '../policy/policy.ts';
 import { findInterpreter } from '../runtimes/host/interpreters.ts';
 import { probeWithin, type TimedProbe } from '../runtimes/probeWithin.ts';
@@ -17,18 +18,24 @@ export interface DoctorFlags {
 
 /** Says what works here and how to get the rest, or runs the contract; resolves to the exit status. */
 export async function doctor(flags: DoctorFlags): Promise<number> {
-  const options = runtimeOptions(
-    await loadSettings(flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' }),
+  const loaded = await loadSettings(
+    flags.config === undefined ? {} : { configFile: flags.config, overrideKind: 'flag' },
   );
+  const options = runtimeOptions(loaded);
   if (flags.verify !== undefined) return verify(flags.verify, options, flags.json ?? false);
   const [runtimes, languages] = await Promise.all([
     Promise.all(RUNTIME_NAMES.map((name) => examine(name, options))),
     Promise.all(LANGUAGE_NAMES.map((name) => lookFor(name, options.interpreters))),
   ]);
+  const warm = await tryWarm(loaded, runtimes, options);
   await print(
     flags.json
-      ? JSON.stringify(asJson(runtimes, languages), null, 2)
-      : [...runtimes.flatMap(describeRuntime), ...languages.flatMap(describeLanguage)].join('\n'),
+      ? JSON.stringify({ ...asJson(runtimes, languages), warm: warmAsJson(loaded, warm) }, null, 2)
+      : [
+          ...runtimes.flatMap(describeRuntime),
+          ...languages.flatMap(describeLanguage),
+          ...describeWarm(loaded, warm),
+        ].join('\n'),
   );
   // What still goes on would keep this process from ending.
   if (runtimes.some(({ probe }) => probe.hung)) process.exit(0);
@@ -88,6 +95,42 @@ function describeLanguage(found: Interpreter): string[] {
   return found.available
     ? say(`${found.name}: ${found.path} (${found.version})`, '', '  ')
     : [...say(`${found.name}: not available. ${found.reason}`, '', '  '), ...say(found.fix, '  ')];
+}
+
+/** Of the runtime that the settings choose, where it works; nothing is started where nothing shall wait. */
+async function tryWarm(
+  loaded: LoadedSettings,
+  runtimes: readonly Examined[],
+  options: RuntimeOptions,
+): Promise<readonly WarmHere[]> {
+  const { warm, type } = loaded.settings;
+  const isHere = runtimes.some(({ name, probe }) => name === type && probe.available);
+  return warm === 'off' || !isHere ? [] : warmHere(loaded, await loadRuntime(type, options));
+}
+
+function describeWarm({ settings }: LoadedSettings, tried: readonly WarmHere[]): string[] {
+  const { warm, warmMin, warmMax, warmMemoryMb, type } = settings;
+  const size = `${warmMin} to ${warmMax} of a kind, ${warmMemoryMb} MB in all`;
+  return [
+    '',
+    ...say(`kept ready: ${warm === 'off' ? 'off' : `${warm}, ${size}, with ${type}:`}`, '', '  '),
+    ...tried.flatMap((found) =>
+      say(
+        `${found.language}: ${found.warmedBy === null ? `starts cold. ${found.because}` : found.warmedBy}`,
+        '  ',
+        '    ',
+      ),
+    ),
+  ];
+}
+
+function warmAsJson({ settings }: LoadedSettings, tried: readonly WarmHere[]): object {
+  return {
+    ...{ mode: settings.warm, min: settings.warmMin, max: settings.warmMax },
+    ...{ memory_mb: settings.warmMemoryMb, idle_sec: settings.warmIdleSec, preload: settings.warmPreload },
+    runtime: settings.type,
+    languages: tried.map(({ warmedBy, ...found }) => ({ ...found, warmed_by: warmedBy })),
+  };
 }
 
 /** Reasons and versions come from programs of this machine. */

@@ -59,6 +59,10 @@ Examples:
       process.exitCode = await run(file, args, options);
     });
 
+  const runMany = program.command('run-many').description('run many programs, each in a sandbox of its own');
+  if (argv[2] === 'run-many' || argv[2] === 'help')
+    (await import('./runMany/command.ts')).addRunManyCommand(runMany);
+
   const sandbox = program
     .command('sandbox')
     .description('sandboxes that live on from one command to the next');
@@ -95,6 +99,35 @@ Examples:
     .action(async (options) => {
       const { doctor } = await import('./doctor.ts');
       process.exitCode = await doctor(options);
+    });
+
+  program
+    .command('bench')
+    .description('measure on this machine what a sandbox costs, beside the same program without one')
+    .option('--only <name...>', 'only these rows: names, their beginnings up to a dot, or with * in them')
+    .option('--pairs <n>', 'how many pairs of ours and the other one are timed (default: 100)')
+    .option('--quick', '20 pairs')
+    .option('--full', 'the rows too that take long or much memory')
+    .option('--output <file>', 'write the JSON to this file as well')
+    .option('--svg <file>', 'draw a picture of the latencies')
+    .option(...JSON_FLAG)
+    .addOption(
+      new Option('--hold-mb <n>', 'hold so much memory meanwhile, as a large program does').hideHelp(),
+    )
+    .option(...CONFIG)
+    .addHelpText(
+      'after',
+      `
+Exit status: 0; 1 when a row failed; 130 cancelled. What is not there is skipped, and the reason is told.
+
+Examples:
+  glovebox bench --quick
+  glovebox bench --only bubblewrap '*.python.warm' --json
+  glovebox bench --full --output bench.json --svg bench.svg`,
+    )
+    .action(async (options) => {
+      const { bench } = await import('./bench/bench.ts');
+      process.exitCode = await bench(options, argv[1] ?? '');
     });
 
   const images = program.command('images').description('make images for the runtime docker');

@@ -11,7 +11,8 @@ export async function passOn({ stream, bytes }: Pick<OutputChunk, 'stream' | 'by
   await once(process[stream], 'drain');
 }
 
-async function untilNobodyIsAsked(descriptor: number): Promise<void> {
+/** Waits while somebody is asked on the terminal that a descriptor leads to. */
+export async function untilNobodyIsAsked(descriptor: number): Promise<void> {
   // Most output goes to a file or a pipe.
   const { terminalTurns } = await import('../operations/terminalTurns.ts');
   await terminalTurns().untilFree(descriptor);

@@ -60,6 +60,7 @@ const VARIABLES: Partial<Record<SettingKey, { good: [string, unknown][]; bad: st
   },
   storeCode: { good: ['always', 'on_error', 'never'].map((name) => [name, name]), bad: ['on-error', 'true'] },
   audit: { good: ['auto', 'on', 'off'].map((name) => [name, name]), bad: ['true', 'ON'] },
+  warm: { good: ['on', 'auto', 'off'].map((name) => [name, name]), bad: ['true', 'OFF'] },
   auditDir: {
     good: [
       ['/a', '/a'],

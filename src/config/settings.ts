@@ -21,9 +21,10 @@ import {
   someOf,
   type ValueType,
 } from './valueTypes.ts';
+import { WARM_SETTINGS, type WarmSettings } from './warmSettings.ts';
 
 /** What an operator can set; paths are absolute. */
-export interface Settings extends OversightSettings {
+export interface Settings extends OversightSettings, WarmSettings {
   readonly enabled: boolean;
   readonly type: RuntimeName;
   readonly timeoutSec: number;
@@ -188,6 +189,7 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Set
     inProject: smaller,
     description: 'How many live sandboxes one manager may have at a time.',
   },
+  ...WARM_SETTINGS,
   minIsolation: {
     name: 'min_isolation',
     variable: 'SANDBOX_MIN_ISOLATION',

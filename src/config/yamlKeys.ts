@@ -17,6 +17,7 @@ export const YAML_KEYS: ReadonlyMap<string, YamlKey> = new Map<string, YamlKey>(
   ['limits', { kind: 'section', description: 'Limits under their other names.' }],
   ['network', { kind: 'section', description: 'What code may reach.' }],
   ['network.allowed_registries', { kind: 'section', description: 'Where packages may be installed from.' }],
+  ['warm', { kind: 'section', description: 'Sandboxes that are kept ready.' }],
   ['languages', { kind: 'section', description: 'Settings of single languages.' }],
   ...LANGUAGE_NAMES.map((name): [string, YamlKey] => [
     `languages.${name}`,

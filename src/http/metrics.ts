@@ -1,5 +1,6 @@
 /** What is counted, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { WarmPoolState, WarmTotals } from '../operations/warmth.ts';
 import type { Summary } from './executions.ts';
 
 /** Looked at whenever somebody asks. */
@@ -8,6 +9,8 @@ export interface Looks {
   readonly queued: () => number;
   readonly sandboxes: () => number;
   readonly questions: () => number;
+  /** What is kept ready; undefined where nothing was yet. */
+  readonly warm: () => WarmPoolState | undefined;
 }
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -50,6 +53,16 @@ export class Metrics {
     this.#gauge('glovebox_executions_queued', 'Executions that wait for a place.', looks.queued);
     this.#gauge('glovebox_sandboxes', 'Sandboxes that live.', looks.sandboxes);
     this.#gauge('glovebox_questions_waiting', 'Questions that wait for a person.', looks.questions);
+    const warm = (what: 'idle' | 'inUse' | 'dying' | 'estimatedMb') => () => looks.warm()?.[what] ?? 0;
+    this.#gauge('glovebox_warm_idle', 'Sandboxes that are kept ready.', warm('idle'));
+    this.#gauge('glovebox_warm_in_use', 'Sandboxes that were kept ready and run now.', warm('inUse'));
+    this.#gauge('glovebox_warm_dying', 'Sandboxes of these that are being ended.', warm('dying'));
+    this.#gauge('glovebox_warm_estimated_mb', 'What those that are kept ready may use.', warm('estimatedMb'));
+    const totals = () => looks.warm()?.totals ?? [];
+    this.#warmCounter('glovebox_warm_taken_total', 'Executions that found one ready.', 'taken', totals);
+    this.#warmCounter('glovebox_warm_missed_total', 'Executions that found none ready.', 'missed', totals);
+    this.#warmCounter('glovebox_warm_made_total', 'Sandboxes that were made ready.', 'made', totals);
+    this.#warmCounter('glovebox_warm_failed_total', 'Sandboxes that could not be.', 'failed', totals);
   }
 
   /** One execution has ended; without a summary it failed before there was a result. */
@@ -68,6 +81,21 @@ export class Metrics {
 
   text(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  #warmCounter(
+    name: string,
+    help: string,
+    what: 'taken' | 'missed' | 'made' | 'failed',
+    totals: () => readonly WarmTotals[],
+  ): void {
+    new Counter({
+      ...{ name, help, labelNames: ['runtime', 'language'], registers: [this.#registry] },
+      collect() {
+        this.reset();
+        for (const { runtime, language, [what]: count } of totals()) this.inc({ runtime, language }, count);
+      },
+    });
   }
 
   #gauge(name: string, help: string, look: () => number): void {

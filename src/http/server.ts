@@ -67,7 +67,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const limits = { ...defaultLimits(), ...options.limits };
   const asking = new AsyncLocalStorage<Asking>();
-  const context = await createContext({
+  const settings = await createContext({
     ...surroundings,
     ...(options.runtime === undefined ? {} : { runtime: options.runtime }),
     surface: 'http',
@@ -82,6 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const bodies = new Bodies(limits.bodiesBytes);
   const streams = new Streams(keys);
   const manager = new SandboxManager({ onEvent: () => changes.tell('sandboxes') });
+  const context = await manager.warmed(settings);
   const admission = new Admission({ running: limits.maxExecutions, queue: limits.maxQueue });
   const executions = new Executions({
     admission,
@@ -118,6 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     queued: () => admission.waiting,
     sandboxes: () => sandboxes.count,
     questions: () => room?.waiting().length ?? 0,
+    warm: () => manager.warmState(),
   });
   const mount = options.mount?.(parts);
   const app = buildApp({ parts, log, guards: { allowedHosts, allowedOrigins }, mount });

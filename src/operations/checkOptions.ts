@@ -6,6 +6,7 @@ import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { LIMIT_NAMES } from '../policy/policy.ts';
 import type { OnOutput } from '../result/output.ts';
 import type { OnDecision } from '../sandbox/sandboxNetwork.ts';
+import type { WarmEvent } from '../sandbox/warm/poolState.ts';
 
 const positive = z.number().positive().finite();
 // At most what fits a size in bytes.
@@ -96,8 +97,36 @@ const limits = z
   })
   .partial();
 
+const warm = z
+  .strictObject({
+    min: z.number().int().min(0).max(10_000),
+    max: z.number().int().min(1).max(10_000),
+    memoryMb: wholeMb,
+    idleSec: seconds,
+    preload: z.array(z.string().regex(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/, 'is not a name of a Python module')),
+    maxConcurrent: z.number().int().min(1),
+    onEvent: z.custom<(event: WarmEvent) => void>(
+      (value) => typeof value === 'function',
+      'must be a function',
+    ),
+  })
+  .partial();
+
 const schemas = {
+  warm,
   execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
+  many: z
+    .strictObject({
+      // More processes at a time than any machine has.
+      concurrency: positive.int().max(10_000),
+      sandbox: z.custom<object>(
+        (value) => typeof (value as { execute?: unknown } | null)?.execute === 'function',
+        'must have execute',
+      ),
+      onResult: z.custom<() => void>((value) => typeof value === 'function', 'must be a function'),
+      signal: runOptions.signal,
+    })
+    .partial(),
   create: z
     .strictObject({
       ...policyOptions,
@@ -136,7 +165,9 @@ const schemas = {
   wait: z.strictObject({ timeout: seconds }).partial(),
   waitForLine: z.strictObject({ timeout: seconds, stream }).partial(),
   forward: z.strictObject({ hostPort: z.number().int().min(0).max(65_535) }).partial(),
-  manager: z.strictObject({ maxSandboxes: positive.int(), limits }).partial(),
+  manager: z
+    .strictObject({ maxSandboxes: positive.int(), warm: z.union([z.boolean(), warm]), limits })
+    .partial(),
   managed: z
     .strictObject({
       ...lifeOptions,

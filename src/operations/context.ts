@@ -8,7 +8,8 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { openOversight } from './oversight/open.ts';
 import type { Oversight } from './oversight/oversight.ts';
 import { Registries } from './registries.ts';
-import { defaultsOf, type Surface } from './surface.ts';
+import { defaultsOf, type Surface, settledFor } from './surface.ts';
+import type { Warmth } from './warmth.ts';
 
 /** What every operation needs: the settings, and how to get the runtimes that they name. */
 export interface Context {
@@ -25,6 +26,8 @@ export interface Context {
   readonly oversight: Oversight | undefined;
   /** The id that the execution which is asked for at the moment shall have; one of its own otherwise. */
   readonly executionId?: () => string | undefined;
+  /** Sandboxes that are kept ready; absent where each is started for its execution. */
+  readonly warmth?: Warmth;
 }
 
 export interface ContextOptions extends LoadOptions {
@@ -67,7 +70,7 @@ export async function createContext({
   onQuestion,
   ...options
 }: ContextOptions): Promise<Context> {
-  const loaded = await loadSettings({ defaults: defaultsOf(surface), ...options });
+  const loaded = settledFor(surface, await loadSettings({ defaults: defaultsOf(surface), ...options }));
   const { settings } = loaded;
   if (!settings.enabled) {
     throw new SandboxError('POLICY_DENIED', 'The settings switch every run off (enabled: false).', {

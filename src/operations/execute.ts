@@ -56,13 +56,20 @@ export async function executeOnce(
         Object.values(prepared.env),
       ),
     };
-    const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
-    try {
+    const run = async (sandbox: Sandbox): Promise<ExecutionResult> => {
       const outcome = await sandbox.run(passage.program);
       return assemble(prepared, inspection, sandbox, outcome, [...notes, ...choice.warnings]);
-    } finally {
-      await sandbox.close();
-    }
+    };
+    const cold = async (): Promise<ExecutionResult> => {
+      const sandbox = await Sandbox.create(choice, choice.policy, languages, options.signal, use);
+      try {
+        return await run(sandbox);
+      } finally {
+        await sandbox.close();
+      }
+    };
+    if (context.warmth === undefined) return cold();
+    return context.warmth.run({ choice, languages, prepared, use, signal: options.signal }, run, cold);
   });
 }
 
@@ -284,7 +291,7 @@ export async function openSandbox(
  * A shell script or a command may start the others' interpreters, and so may whatever fetches something; other code has
  * its own.
  */
-function shownLanguages(
+export function shownLanguages(
   context: Context,
   language: Language | undefined,
   { network }: Policy,

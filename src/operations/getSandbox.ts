@@ -1,9 +1,12 @@
+import { SandboxError } from '../errors.ts';
 import type { Gate } from '../gate/approval/gate.ts';
 import type { ExecutionResult } from '../result/result.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { WarmPoolState } from '../sandbox/warm/poolState.ts';
 import { type Context, createContext } from './context.ts';
 import { executeOnce } from './execute.ts';
 import type { ExecuteOptions } from './options.ts';
+import type { WarmedUp, WarmOptions } from './warmth.ts';
 
 export interface SandboxOptions {
   /** A runtime's name, or a runtime of one's own; the setting `SANDBOX_TYPE` (default `local`) otherwise. */
@@ -16,25 +19,81 @@ export interface SandboxOptions {
   readonly gate?: Gate;
 }
 
+export interface GetSandboxOptions extends SandboxOptions {
+  /**
+   * Keeps sandboxes ready in which an interpreter waits for the next execution; only with `SANDBOX_WARM=on` otherwise.
+   * Whoever says so closes it, or says `await using`.
+   */
+  readonly warm?: boolean | WarmOptions;
+}
+
 /** Runs each piece of code in a sandbox of its own, which is gone afterwards. */
-export interface OneShotSandbox {
+export interface OneShotSandbox extends AsyncDisposable {
   /**
    * Runs code and resolves to what happened, whatever that is: a program that fails is a result.
    * Throws a `SandboxError` before anything runs: bad input or settings, an unavailable runtime, a demand
    * that cannot be held.
    */
   execute(code: string | Uint8Array, options?: ExecuteOptions): Promise<ExecutionResult>;
+  /** Ends what is kept ready, and resolves when it is gone; nothing is executed afterwards. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** A sandbox of this process, which can be kept ready. */
+export interface PooledSandbox extends OneShotSandbox {
+  /**
+   * Makes sandboxes ready for executions with these options, and resolves when they wait: to how, or to why none does. An
+   * execution does not need it: without it the first ones are started cold.
+   */
+  warmUp(options?: ExecuteOptions): Promise<WarmedUp>;
+  /** What waits at the moment; undefined where nothing was kept ready yet. */
+  warmState(): WarmPoolState | undefined;
 }
 
 /** The sandbox that the settings choose. Settings are read at the first execution and kept. */
-export function getSandbox(options: SandboxOptions = {}): OneShotSandbox {
-  let context: Promise<Context> | undefined;
-  return {
-    async execute(code, executeOptions = {}) {
-      // Loaded here and not above: the command line, which has a parser of its own, starts without it.
-      (await import('./checkOptions.ts')).checkOptions('execute', executeOptions);
-      context ??= createContext(options);
-      return executeOnce(await context, { code }, executeOptions);
-    },
+export function getSandbox({ warm, ...options }: GetSandboxOptions = {}): PooledSandbox {
+  let opened: Promise<Context> | undefined;
+  let current: Context | undefined;
+  let closed: Promise<void> | undefined;
+  const context = async (given: object): Promise<Context> => {
+    // Loaded here and not above: the command line, which has a parser of its own, starts without it.
+    (await import('./checkOptions.ts')).checkOptions('execute', given);
+    if (closed !== undefined) throw sandboxClosed();
+    if (current !== undefined) return current;
+    opened ??= openContext(options, warm);
+    current = await opened;
+    return current;
   };
+  const close = (): Promise<void> => {
+    closed ??= (async () => (await opened?.catch(() => undefined))?.warmth?.close())();
+    return closed;
+  };
+  return {
+    execute: async (code, executeOptions = {}) =>
+      executeOnce(await context(executeOptions), { code }, executeOptions),
+    warmUp: async (executeOptions = {}) =>
+      (await import('./warmUp.ts')).warmUp(await context(executeOptions), executeOptions),
+    warmState: () => current?.warmth?.state(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function openContext(options: SandboxOptions, warm: GetSandboxOptions['warm']): Promise<Context> {
+  if (typeof warm === 'object') (await import('./checkOptions.ts')).checkOptions('warm', warm);
+  const context = await createContext(options);
+  const isWarm = warm === undefined ? context.loaded.settings.warm === 'on' : warm !== false;
+  if (!isWarm) return context;
+  const { Warmth } = await import('./warmth.ts');
+  return {
+    ...context,
+    warmth: Warmth.open(context.loaded.settings, typeof warm === 'object' ? warm : {}),
+  };
+}
+
+function sandboxClosed(): SandboxError {
+  return new SandboxError('SANDBOX_CLOSED', 'This has been closed.', {
+    hint: 'Call getSandbox() again.',
+    details: { reason: 'closed' },
+  });
 }

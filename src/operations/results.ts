@@ -103,6 +103,7 @@ export function assemble(
       },
       ...(sandbox.root === undefined ? {} : { root: sandbox.root }),
       sandboxId: sandbox.id,
+      ...(sandbox.warmedBy === undefined ? {} : { warm: sandbox.warmedBy }),
       ...(sandbox.fallbackFrom === undefined ? {} : { fallbackFrom: sandbox.fallbackFrom }),
       ...(outcome.network === undefined ? {} : { network: networkRecord(outcome.network) }),
       ...(outcome.usage === undefined ? {} : { usage: outcome.usage }),

@@ -7,13 +7,16 @@ import type { ExecutionResult } from '../result/result.ts';
 import type { FileEntry, Runtime } from '../runtimes/runtime.ts';
 import { closedError, type EndReason, type SandboxEnd } from '../sandbox/ended.ts';
 import type { FileContent } from '../sandbox/sandbox.ts';
+import type { WarmPoolState } from '../sandbox/warm/poolState.ts';
 import { checkOptions } from './checkOptions.ts';
 import { type Context, createContext } from './context.ts';
+import { executeOnce } from './execute.ts';
 import type { SandboxOptions } from './getSandbox.ts';
 import type { InstallOptions } from './installPackage.ts';
 import { type LifeOptions, type Live, type LiveSandbox, openLive } from './liveSandbox.ts';
-import type { ExecOptions, LiveRunOptions, PolicyOptions } from './options.ts';
+import type { ExecOptions, ExecuteOptions, LiveRunOptions, PolicyOptions } from './options.ts';
 import type { SandboxInfo, SandboxService, ServiceSandboxOptions } from './sandboxService.ts';
+import type { WarmOptions, Warmth } from './warmth.ts';
 
 export type { SandboxInfo } from './sandboxService.ts';
 
@@ -29,6 +32,8 @@ export interface SandboxManagerOptions extends SandboxOptions {
   readonly maxSandboxes?: number;
   /** What holds where `createSandbox` says nothing else. */
   readonly defaults?: Omit<ManagedSandboxOptions, 'sandboxId' | 'signal'>;
+  /** How sandboxes for single executions are kept ready, or that none are; otherwise as the settings say: they are. */
+  readonly warm?: boolean | WarmOptions;
   /** Told when a sandbox was made and when it has ended. */
   readonly onEvent?: (event: ManagerEvent) => void;
 }
@@ -56,6 +61,10 @@ export class SandboxManager implements SandboxService {
   readonly #reserved = new Set<string>();
   readonly #ended = new Map<string, SandboxEnd>();
   readonly #closing = new AbortController();
+  readonly #warmed = new WeakMap<Context, Promise<Context>>();
+  readonly #executions = new Set<Promise<unknown>>();
+  #warmth: Promise<Warmth> | undefined;
+  #warmState: (() => WarmPoolState) | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: SandboxManagerOptions = {}) {
@@ -118,6 +127,52 @@ export class SandboxManager implements SandboxService {
       this.#reserved.delete(id);
     }
     return id;
+  }
+
+  /** Runs once in a sandbox of its own, which is gone afterwards; where one is kept ready, it is that. */
+  async execute(code: string | Uint8Array, options: ExecuteOptions = {}): Promise<ExecutionResult> {
+    this.#assertOpen();
+    checkOptions('execute', options);
+    const { defaults = {}, runtime } = this.#options;
+    const closing = this.#closing.signal;
+    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+    const execution = this.#context(defaults.runtime ?? runtime).then(async (context) =>
+      executeOnce(await this.warmed(context), { code }, { ...options, signal }),
+    );
+    this.#executions.add(execution);
+    const over = (): void => void this.#executions.delete(execution);
+    execution.then(over, over);
+    return execution;
+  }
+
+  /**
+   * The same settings, with the sandboxes that this manager keeps ready for single executions: all that is executed through
+   * one manager shares them.
+   * @internal
+   */
+  warmed(context: Context): Promise<Context> {
+    const { warm = context.loaded.settings.warm !== 'off' } = this.#options;
+    if (warm === false || this.#closed !== undefined) return Promise.resolve(context);
+    const known = this.#warmed.get(context);
+    if (known !== undefined) return known;
+    const { settings } = context.loaded;
+    this.#warmth ??= import('./warmth.ts').then(({ Warmth }) => {
+      const warmth = Warmth.open(settings, typeof warm === 'object' ? warm : {});
+      this.#warmState = () => warmth.state();
+      return warmth;
+    });
+    const preload = typeof warm === 'object' ? warm.preload : undefined;
+    const warmed = this.#warmth.then((warmth) => ({
+      ...context,
+      warmth: warmth.with(preload ?? settings.warmPreload),
+    }));
+    this.#warmed.set(context, warmed);
+    return warmed;
+  }
+
+  /** What is kept ready for single executions at the moment; undefined where nothing was yet. */
+  warmState(): WarmPoolState | undefined {
+    return this.#warmState?.();
   }
 
   async executeCode(
@@ -220,6 +275,8 @@ export class SandboxManager implements SandboxService {
       await endRecorded;
     });
     const results = await Promise.allSettled(closings);
+    await Promise.allSettled(this.#executions);
+    await (await this.#warmth)?.close();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

@@ -3,7 +3,7 @@ import { loadSettings } from '../config/index.ts';
 import { outputLimit } from './job.ts';
 import { lifeFor } from './lifeFor.ts';
 import { policyFor } from './policy.ts';
-import { defaultsOf } from './surface.ts';
+import { defaultsOf, settledFor } from './surface.ts';
 
 const PLACE = { cwd: '/', homeDir: '/nowhere', env: {} };
 
@@ -83,5 +83,24 @@ describe('a surface that a model speaks through', () => {
     expect(() => lifeFor(bound, { forwardPorts: true })).toThrowError(
       expect.objectContaining({ code: 'POLICY_DENIED' }),
     );
+  });
+});
+
+describe('a batch', () => {
+  const settled = async (env: Record<string, string>) =>
+    settledFor('batch', await loadSettings({ ...PLACE, env, defaults: defaultsOf('batch') })).settings;
+
+  it('runs in namespaces at least, and is recorded and gated as the command line is', async () => {
+    expect(await settled({})).toMatchObject({ minIsolation: 'namespace', audit: 'auto' });
+    expect((await settled({})).gate).toBeUndefined();
+  });
+
+  it('takes a plain process where a setting asks for that, and nothing less than a setting demands', async () => {
+    const plain = { SANDBOX_LOCAL_ISOLATION: 'none' };
+    expect((await settled(plain)).minIsolation).toBeUndefined();
+    expect((await settled({ SANDBOX_MIN_ISOLATION: 'process' })).minIsolation).toBe('process');
+    expect((await settled({ ...plain, SANDBOX_MIN_ISOLATION: 'container' })).minIsolation).toBe('container');
+    const model = await loadSettings({ ...PLACE, env: plain, defaults: defaultsOf('mcp') });
+    expect(settledFor('mcp', model).settings.minIsolation).toBe('namespace');
   });
 });

@@ -1,7 +1,7 @@
 import type { NetworkDecision } from '../egress/decision.ts';
 import type { LanguageName } from '../languages/language.ts';
 import type { LimitName } from '../policy/policy.ts';
-import type { Enforced, Root, Usage } from '../runtimes/runtime.ts';
+import type { Enforced, Root, Usage, WarmedBy } from '../runtimes/runtime.ts';
 
 /** How an execution ended. A program that fails is an outcome, never an exception. */
 export type Outcome =
@@ -54,6 +54,8 @@ export interface ExecutionMeta {
   /** Whose files the program found as its system; absent where nothing was started. */
   readonly root?: Root;
   readonly sandboxId: string | null;
+  /** How its interpreter came to wait for it, made ready beforehand; absent where it was started for the program. */
+  readonly warm?: WarmedBy;
   readonly executionId: string;
   /** The place of its last record in the audit log: whoever keeps this can show that the log was cut or replaced. */
   readonly record?: { readonly seq: number; readonly hash: string };

@@ -80,6 +80,7 @@ const meta = record<ExecutionMeta>(
   },
   {
     fallbackFrom: text,
+    warm: fc.constantFrom('fork_server', 'waiting_interpreter'),
     findings: fc.array(
       record({
         ...{

@@ -120,6 +120,7 @@ const meta = fromSnakeCase({
   versions: mapOf(text),
   root: root.exactOptional(),
   sandbox_id: text.nullable(),
+  warm: z.enum(['fork_server', 'waiting_interpreter']).exactOptional(),
   execution_id: text,
   record: z.object({ seq: count, hash: text }).exactOptional(),
   artifact: text.exactOptional(),

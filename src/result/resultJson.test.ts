@@ -76,6 +76,7 @@ it('writes every field there can be', () => {
     meta: {
       ...minimal.meta,
       fallbackFrom: 'docker',
+      warm: 'fork_server',
       root: { kind: 'image', name: 'x', id: 'sha256:1' },
       enforced: {
         isolation: 'namespace',
@@ -117,6 +118,7 @@ it('writes every field there can be', () => {
     meta: {
       ...minimalJson.meta,
       fallback_from: 'docker',
+      warm: 'fork_server',
       root: { kind: 'image', name: 'x', id: 'sha256:1' },
       enforced: {
         isolation: 'namespace',

@@ -45,6 +45,7 @@ function metaToJson(meta: ExecutionMeta): Record<string, unknown> {
     versions: { ...meta.versions },
     root: meta.root && { ...meta.root },
     sandbox_id: meta.sandboxId,
+    warm: meta.warm,
     execution_id: meta.executionId,
     record: meta.record && { seq: meta.record.seq, hash: meta.record.hash },
     artifact: meta.artifact,

@@ -18,6 +18,8 @@ export interface Runtime {
   probe(signal?: AbortSignal): Promise<Probe>;
   /** Starts an empty sandbox. Called only with a policy that it can enforce in full. */
   create(spec: SandboxSpec, signal?: AbortSignal): Promise<Guest>;
+  /** Gives up what it keeps ready between guests, as far as no guest needs it. */
+  rest?(): Promise<void>;
   /** Removes what a crashed process of ours left behind, and nothing else; resolves to how many things. */
   sweep?(signal?: AbortSignal): Promise<number>;
 }

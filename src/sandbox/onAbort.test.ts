@@ -25,3 +25,11 @@ it('calls it at once for a signal that has aborted, and never without one', () =
   onAbort(undefined, () => calls++)();
   expect(calls).toBe(1);
 });
+
+it('hands nothing to it, although a listener would be given an event', () => {
+  const given: unknown[][] = [];
+  const controller = new AbortController();
+  onAbort(controller.signal, (...all: unknown[]) => void given.push(all));
+  controller.abort();
+  expect(given).toEqual([[]]);
+});

@@ -8,7 +8,9 @@ export function onAbort(signal: AbortSignal | undefined, action: () => void): ()
   if (signal === undefined) return () => {};
   // Node.js takes more than ten listeners for a leak, and says so on the user's terminal.
   setMaxListeners(0, signal);
-  signal.addEventListener('abort', action, { once: true });
+  // Not the action itself: it would be handed the event, which one with an optional parameter takes for its own.
+  const listener = (): void => action();
+  signal.addEventListener('abort', listener, { once: true });
   if (signal.aborted) action();
-  return () => signal.removeEventListener('abort', action);
+  return () => signal.removeEventListener('abort', listener);
 }

@@ -30,9 +30,15 @@ export interface ProgramsParts {
 export class Programs {
   readonly #parts: ProgramsParts;
   #codeFiles = 0;
+  #hasStarted = false;
 
   constructor(parts: ProgramsParts) {
     this.#parts = parts;
+  }
+
+  /** Whether the guest was ever told to start one, and did. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
   }
 
   async run(program: Program): Promise<ProgramOutcome> {
@@ -118,6 +124,9 @@ export class Programs {
       },
       maxOutputBytes,
       lifetime: this.#parts.lifetime,
+      onSpawned: () => {
+        this.#hasStarted = true;
+      },
       ...(timeoutSec === undefined ? {} : { timeoutSec }),
       ...(signal === undefined ? {} : { signal }),
       ...(onOutput === undefined ? {} : { onOutput }),

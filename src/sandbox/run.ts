@@ -21,6 +21,8 @@ export interface RunRequest {
   /** Aborted when the sandbox's own time is over. */
   readonly lifetime?: AbortSignal;
   readonly onOutput?: OnOutput;
+  /** Told once it was started. */
+  readonly onSpawned?: () => void;
   /** Told of every chunk, which it may look at only until it returns. */
   readonly keep?: (stream: OutputChunk['stream'], chunk: Uint8Array) => void;
 }
@@ -74,6 +76,7 @@ export async function startCommand(guest: Guest, request: RunRequest): Promise<R
     ...request.command,
     ...(stdin === undefined ? {} : { stdin: stdin instanceof Uint8Array ? stdin : 'stream' }),
   });
+  request.onSpawned?.();
   const stopFeeding =
     stdin === undefined || stdin instanceof Uint8Array
       ? () => {}

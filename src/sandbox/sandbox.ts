@@ -15,6 +15,7 @@ import type {
   Root,
   SandboxSpec,
   Unpacked,
+  WarmedBy,
 } from '../runtimes/runtime.ts';
 import type { Background } from './background.ts';
 import { type CellOutcome, type CellRequest, type ContextOptions, LanguageContext } from './context.ts';
@@ -167,6 +168,20 @@ export class Sandbox {
     return new Sandbox(use.id ?? id, choice, policy, guest, { ...use, network });
   }
 
+  /**
+   * Takes a guest that was made before, with this policy and no relay; refuses it as `create` does. Whoever gave it ends
+   * it then.
+   */
+  static around(
+    choice: Chosen,
+    policy: Policy,
+    { id, guest }: { readonly id: string; readonly guest: Guest },
+    use: SandboxUse,
+  ): Sandbox {
+    assertHeld(choice.runtime.name, guest.enforced, policy);
+    return new Sandbox(use.id ?? id, choice, policy, guest, { ...use, network: undefined });
+  }
+
   get enforced(): Enforced {
     return this.#guest.enforced;
   }
@@ -174,6 +189,16 @@ export class Sandbox {
   /** Whose files its programs find as their system. */
   get root(): Root | undefined {
     return this.#guest.root;
+  }
+
+  /** How its interpreter came to wait; absent where it starts with the program. */
+  get warmedBy(): WarmedBy | undefined {
+    return this.#guest.warmedBy;
+  }
+
+  /** Whether a program was ever started in it. */
+  get hasStarted(): boolean {
+    return this.#programs.hasStarted;
   }
 
   get createdAt(): Date {

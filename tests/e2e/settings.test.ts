@@ -175,7 +175,7 @@ describe('doctor', () => {
   it('says the same in JSON', async () => {
     const { status, stdout } = await glovebox.run(['doctor', '--json']);
     expect(status).toBe(0);
-    const { runtimes, languages } = JSON.parse(stdout);
+    const { runtimes, languages, warm } = JSON.parse(stdout);
     expect(runtimes.map(({ name }: { name: string }) => name)).toEqual([
       'local',
       'bubblewrap',
@@ -188,6 +188,10 @@ describe('doctor', () => {
       network: expect.any(Array),
       limits: { timeout_sec: 'timer' },
       notes: expect.any(Array),
+    });
+    expect(warm).toMatchObject({
+      ...{ mode: 'auto', min: 1, max: 8, runtime: 'local' },
+      languages: ['python', 'javascript', 'shell'].map((language) => ({ language })),
     });
     expect(languages).toContainEqual({
       name: 'python',

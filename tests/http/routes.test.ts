@@ -290,6 +290,7 @@ describeWith(['bubblewrap'], 'the routes of a server', () => {
       expect(numbers).toContain(
         'glovebox_requests_total{method="POST",route="/v1/executions",status="200"} 1',
       );
+      expect(numbers).toMatch(/^glovebox_warm_idle \d+$/m);
     } finally {
       await Promise.all([withPackages.close(), gated.close()]);
     }

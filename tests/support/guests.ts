@@ -7,7 +7,7 @@ import type { Command, Exit, Guest, GuestProcess, Runtime, SandboxSpec } from '.
 
 const DEFAULT_LIMITS = { memoryMb: 256, diskMb: 32, processes: 64, timeoutSec: 30, cpu: 2 };
 
-export interface GuestWish extends Partial<Pick<SandboxSpec, 'relay' | 'singleUse' | 'languages'>> {
+export interface GuestWish extends Partial<Pick<SandboxSpec, 'relay' | 'singleUse' | 'languages' | 'warm'>> {
   readonly network?: NetworkMode;
   readonly limits?: Partial<typeof DEFAULT_LIMITS>;
 }

@@ -64,6 +64,8 @@ const OF_ONE_TIME = new Set([
   ...['duration', 'execution_id', 'sandbox_id', 'expires_at', 'usage', 'modified_at', 'log', 'versions'],
   ...['results', 'results_left_out', 'execution_count', 'destroyed', 'removed', 'at', 'duration_sec'],
   ...['bytes_up', 'bytes_down', 'uid'],
+  // A sandbox that is kept ready is there from the second execution of its kind on.
+  'warm',
   // Tools of an agent keep less of an execution in a kept sandbox.
   'max_output_kb',
 ]);

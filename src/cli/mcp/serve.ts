@@ -12,6 +12,7 @@ import { isLoopback } from '../../web/loopback.ts';
 import { cancellableProgram } from '../cancel.ts';
 import { settingFlags } from '../settingFlags.ts';
 import { warn } from '../warn.ts';
+import { wholeNumber } from '../wholeNumber.ts';
 
 export interface ServeFlags {
   readonly http?: boolean;
@@ -142,14 +143,6 @@ function readTokenFile(path: string): string {
       },
     );
   }
-}
-
-function wholeNumber(name: string, written: string, least: number, most: number): number {
-  const value = /^\d{1,9}$/.test(written) ? Number(written) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new SandboxError('INPUT_INVALID', `${name} is ${JSON.stringify(written)}.`, {
-    hint: `Give a whole number from ${least} to ${most}.`,
-  });
 }
 
 /** What goes wrong beside a call ends neither the server nor anybody else's session. */

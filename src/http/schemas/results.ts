@@ -74,6 +74,7 @@ const meta = z
   .strictObject({
     runtime: z.string(),
     fallback_from: z.string().optional(),
+    warm: z.string().optional(),
     language: z.string().nullable(),
     enforced: enforced.nullable(),
     truncated: z.boolean(),

@@ -47,6 +47,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set([
     'outcome',
     'runtime',
     'fallback_from',
+    'warm',
   ],
   ...['kind', 'code', 'network', 'min_isolation', 'level', 'scope', 'sha256', 'via', 'killed_by', 'signal'],
 ]);

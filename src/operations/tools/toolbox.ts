@@ -134,7 +134,7 @@ export class Toolbox implements AsyncDisposable {
   async #executeOnce(input: Input<'code_execute'>, options: ToolCallOptions): Promise<ToolAnswer> {
     const { code, language, timeout } = input;
     const result = await executeOnce(
-      this.#context,
+      await this.#manager.warmed(this.#context),
       { code },
       {
         language,

@@ -11,8 +11,13 @@ export function extraProcesses(spec: SandboxSpec): number {
   return hasOneProgram(spec) ? 0 : RELAY_PROCESSES;
 }
 
+/** What holds a sandbox. */
+type Held = Pick<BubblewrapParts, 'spec' | 'groups' | 'capabilities'> & {
+  readonly stage: Pick<BubblewrapParts['stage'], 'folder' | 'user'>;
+};
+
 /** Reads back what holds: from the cgroup's files, from the file system, from the kernel's own user ids. */
-export function readEnforced({ spec, stage, groups, capabilities }: BubblewrapParts): Enforced {
+export function readEnforced({ spec, stage, groups, capabilities }: Held): Enforced {
   const { limits, network } = spec.policy;
   const files = statfsSync(stage.folder.self);
   const diskMb = (files.blocks * files.bsize) / 1024 ** 2;

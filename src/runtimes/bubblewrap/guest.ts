@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { STAND_INS } from '../host/furniture.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { type HostView, readHostView, readNetworkFiles } from '../host/hostView.ts';
 import { prefixesOf } from '../host/interpreters.ts';
 import { STATUS_FD } from '../host/launcher.ts';
 import { hasOneProgram } from '../host/programGroups.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
-import { writeVisible } from '../host/visible.ts';
 import { relayProgram } from '../relay/relay.ts';
 import type { ByteSource, Command, Enforced, GuestProcess, Relay, RelayWish } from '../runtime.ts';
-import { bubblewrapArguments, NOTHING, RELAY_PATH, type RelaySpec, relayArguments } from './arguments.ts';
+import { bubblewrapArguments, RELAY_PATH, type RelaySpec, relayArguments } from './arguments.ts';
 import { readEnforced } from './enforced.ts';
-import { type BubblewrapParts, refuseEarlyCode, SECCOMP_FD, startProgram } from './program.ts';
+import { type BubblewrapParts, refuseEarlyCode, SECCOMP_FD, type Start, startProgram } from './program.ts';
 import { SharedNetwork } from './sharedNetwork.ts';
+import { furnish } from './stage.ts';
 
 /** The relay's program in the stage. */
 const RELAY_PROGRAM = 'relay';
@@ -29,7 +28,8 @@ export class BubblewrapGuest extends StagedGuest {
   #sharedRelay: Promise<Relay> | undefined;
   #host: HostView | undefined;
 
-  private constructor(parts: BubblewrapParts) {
+  protected constructor(parts: BubblewrapParts) {
+    writeStageFiles(parts);
     super(parts);
     this.#parts = parts;
     this.#host = parts.host;
@@ -37,16 +37,6 @@ export class BubblewrapGuest extends StagedGuest {
   }
 
   static create(parts: BubblewrapParts): BubblewrapGuest {
-    const { spec } = parts;
-    const { folder } = parts.stage;
-    writeFileSync(folder.entry('seccomp'), parts.seccomp, { mode: 0o644, flag: 'wx' });
-    writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
-    for (const [name, { text }] of Object.entries(STAND_INS)) {
-      writeVisible(folder.entry(name), text);
-    }
-    const relay = relayProgram(process.arch);
-    if (relay && !hasOneProgram(spec))
-      writeFileSync(folder.entry(RELAY_PROGRAM), relay, { mode: 0o555, flag: 'wx' });
     return new BubblewrapGuest(parts);
   }
 
@@ -131,10 +121,18 @@ export class BubblewrapGuest extends StagedGuest {
     network: number | undefined,
     made: (pid: number) => void = () => {},
   ): Promise<GuestProcess> {
+    return startProgram(this.#parts, await this.prepareStart(command, network, made));
+  }
+
+  protected async prepareStart(
+    command: Command,
+    network?: number,
+    made: (pid: number) => void = () => {},
+  ): Promise<Start> {
     const isNew = network === undefined && this.#parts.spec.policy.network !== 'open';
     const view = this.#arguments(command, isNew ? 'own' : 'inherited');
     const waiting = await this.takeLauncher(command.stdin, network);
-    return startProgram(this.#parts, { command, waiting, view, isOurs: false, made });
+    return { command, waiting, view, isOurs: false, made };
   }
 
   protected override async release(): Promise<void> {
@@ -176,6 +174,16 @@ export class BubblewrapGuest extends StagedGuest {
     this.#host = undefined;
     return known ?? readHostView();
   }
+}
+
+/** What programs find bound from the stage, and what is read when they start. */
+function writeStageFiles({ spec, stage, seccomp }: BubblewrapParts): void {
+  const { folder } = stage;
+  furnish(stage);
+  writeFileSync(folder.entry('seccomp'), seccomp, { mode: 0o644, flag: 'wx' });
+  const relay = relayProgram(process.arch);
+  if (relay && !hasOneProgram(spec))
+    writeFileSync(folder.entry(RELAY_PROGRAM), relay, { mode: 0o555, flag: 'wx' });
 }
 
 /** Reads to the end, and keeps nothing. */

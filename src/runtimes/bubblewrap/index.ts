@@ -23,9 +23,12 @@ import { trialSpec } from '../host/trialSpec.ts';
 import type { Capabilities, Guest, LimitHolder, Probe, Runtime, SandboxSpec } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
 import { extraProcesses } from './enforced.ts';
+import { ForkServers, type ForkServersParts } from './forkServer/index.ts';
+import { groupSizes } from './groupSizes.ts';
 import { BubblewrapGuest } from './guest.ts';
 import { createBubblewrapStage } from './stage.ts';
 import { checkVersion, PACKAGES, type Tools } from './tools.ts';
+import { WaitingGuest, whoCanWait } from './waitingGuest.ts';
 
 export interface BubblewrapOptions {
   readonly interpreters?: InterpreterSettings;
@@ -36,6 +39,8 @@ export interface BubblewrapOptions {
    * stand for a new one. For short-lived commands, which would spend more on the trial than on the run.
    */
   readonly trustEarlierTrial?: boolean;
+  /** False: a Python that waits is always one of its own, as it is where no fork server works. */
+  readonly forkServer?: boolean;
 }
 
 /** Linux namespaces on the host's kernel, made by bubblewrap, with a seccomp filter of ours. */
@@ -44,9 +49,20 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
   const finder = new InterpreterFinder(options.interpreters);
   let swept: Promise<unknown> | undefined;
   let ready: Promise<Ready> | undefined;
+  let servers: ForkServers | undefined;
   const prepare = (): Promise<Ready> => {
     ready ??= getReady(cgroups, options.trustEarlierTrial ?? false);
     return ready;
+  };
+  const createForked = async (
+    spec: SandboxSpec,
+    parts: ForkServersParts,
+    interpreters: FoundInterpreters,
+  ): Promise<Guest | undefined> => {
+    if (spec.warm?.language !== 'python' || spec.relay !== undefined) return undefined;
+    if (options.forkServer === false) return undefined;
+    servers ??= new ForkServers(parts);
+    return servers.create(spec, interpreters);
   };
 
   const runtime: Runtime = {
@@ -80,8 +96,11 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
           },
         );
       }
-      return createGuest({ spec, tools, capabilities, interpreters, cgroups });
+      assertEnoughProcesses(spec, capabilities);
+      const forked = await createForked(spec, { tools, capabilities, cgroups }, interpreters);
+      return forked ?? createGuest({ spec, tools, capabilities, interpreters, cgroups });
     },
+    rest: async () => servers?.rest(),
     async sweep() {
       return (await cgroups?.sweepEverywhere()) ?? 0;
     },
@@ -225,15 +244,8 @@ function notHeld(what: string): Missing {
 /** bubblewrap, the init that it leaves inside, and the program. */
 const FEWEST_PROCESSES = 3;
 
-async function createGuest(parts: {
-  readonly spec: SandboxSpec;
-  readonly tools: Tools;
-  readonly capabilities: Capabilities;
-  readonly interpreters: FoundInterpreters;
-  readonly cgroups: CgroupHost | undefined;
-}): Promise<Guest> {
-  const { spec, tools, capabilities, interpreters, cgroups } = parts;
-  const { diskMb, processes } = spec.policy.limits;
+function assertEnoughProcesses({ policy }: SandboxSpec, capabilities: Capabilities): void {
+  const { processes } = policy.limits;
   if (capabilities.limits.processes === 'cgroup' && processes.value < FEWEST_PROCESSES) {
     throw new SandboxError(
       'POLICY_NOT_ENFORCEABLE',
@@ -243,9 +255,21 @@ async function createGuest(parts: {
       },
     );
   }
+}
+
+async function createGuest(parts: {
+  readonly spec: SandboxSpec;
+  readonly tools: Tools;
+  readonly capabilities: Capabilities;
+  readonly interpreters: FoundInterpreters;
+  readonly cgroups: CgroupHost | undefined;
+}): Promise<Guest> {
+  const { spec, tools, capabilities, interpreters, cgroups } = parts;
+  const { diskMb } = spec.policy.limits;
   const user = chooseSandboxUser();
   cgroups?.hurry();
   const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const warm = whoCanWait(spec, interpreters);
   const staging = createBubblewrapStage({
     tools,
     user,
@@ -253,25 +277,17 @@ async function createGuest(parts: {
     prefixes: prefixesOf(interpreters),
     output,
     ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
+    pipesInput: warm !== undefined,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
   let groups: ProgramGroups | undefined;
   try {
-    groups = await ProgramGroups.create(
-      cgroups,
-      spec,
-      (limits) => ({
-        // The workspace's pages count as memory: a full disk must be ENOSPC and not the end of the program.
-        memoryBytes: Math.ceil((limits.memoryMb + diskMb.value) * 1024 ** 2),
-        processes: limits.processes,
-      }),
-      extraProcesses(spec),
-    );
+    groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec), extraProcesses(spec));
     const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
-    return BubblewrapGuest.create({
+    const made = {
       tools,
       spec,
       host,
@@ -280,7 +296,8 @@ async function createGuest(parts: {
       capabilities,
       seccomp,
       interpreters,
-    });
+    };
+    return warm === undefined ? BubblewrapGuest.create(made) : await WaitingGuest.open(made, warm);
   } catch (error) {
     const stage = await staging.catch(() => undefined);
     await stage?.first.launcher.abandon();

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
-import { KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
+import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import type { HostView } from '../host/hostView.ts';
 import { type Input, prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
-import { assertFits } from '../host/launch.ts';
+import { assertFits, type Launcher } from '../host/launch.ts';
 import type { Orders } from '../host/launcher.ts';
-import { descendantsOf, firstChild, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
+import { descendantsOf, firstChild, type Identity, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
 import { leftIn } from '../host/pipes.ts';
 import { readStat, sendSignal } from '../host/procfs.ts';
 import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { programRlimits } from '../host/rlimits.ts';
 import { ownerOtherThanUs } from '../host/sandboxUser.ts';
 import type { Waiting } from '../host/stage.ts';
+import type { Status } from '../host/status.ts';
 import type { Capabilities, Command, Exit, GuestProcess, ProgramLimits, SandboxSpec } from '../runtime.ts';
 import type { BubblewrapStage } from './stage.ts';
 import type { Tools } from './tools.ts';
@@ -50,14 +51,37 @@ export interface Start {
   readonly waiting: Waiting;
   /** What bubblewrap is told about namespaces and mounts. */
   readonly view: readonly string[];
-  /** True for our relay, which sees no other program and starts none. */
+  /** True for our relay, which sees no other program and starts none, and for a fork server. */
   readonly isOurs: boolean;
+  /** True for a fork server, which gives up its rights by itself, and holds what it makes to its limits. */
+  readonly keepsRights?: boolean;
   /** Told of a process in the program's namespaces, while it runs. */
   readonly made: (pid: number) => void;
 }
 
 /** Starts a program in namespaces of its own; its limits are the sandbox's, where it has no lower ones. */
 export async function startProgram(parts: BubblewrapParts, start: Start): Promise<GuestProcess> {
+  const program = await launchProgram(parts, start);
+  const { child, output } = program.launcher;
+  const end = async (): Promise<Exit> => {
+    await program.untilGone();
+    try {
+      return await program.exit();
+    } finally {
+      await program.endGroup();
+    }
+  };
+  return {
+    ...(start.command.stdin === 'stream' && child.stdin ? { stdin: child.stdin } : {}),
+    stdout: output.stdout,
+    stderr: output.stderr,
+    exit: end(),
+    kill: (signal) => program.kill(signal),
+  };
+}
+
+/** Starts a program and leaves it to the caller how it is waited for. */
+export async function launchProgram(parts: BubblewrapParts, start: Start): Promise<LaunchedProgram> {
   const { command, made } = start;
   const { stage, groups } = parts;
   const { launcher, status, orders } = start.waiting;
@@ -95,38 +119,77 @@ export async function startProgram(parts: BubblewrapParts, start: Start): Promis
   }
   const init = readStat(initPid) ?? { pid: initPid, startTime: '' };
   made(initPid);
-  let killed = false;
+  return new LaunchedProgram({ launcher, status, group, init, figures });
+}
+
+interface LaunchedParts {
+  readonly launcher: Launcher;
+  readonly status: Status;
+  readonly group: ProgramGroup;
+  /** The first process of its namespaces, bubblewrap's own. */
+  readonly init: Identity;
+  readonly figures: () => Figures;
+}
+
+/** A program that bubblewrap has started. */
+export class LaunchedProgram {
+  readonly launcher: Launcher;
+  readonly #parts: LaunchedParts;
+  #figures: () => Figures;
+  #killed = false;
   // A program that is ended while it starts leaves no code behind.
-  let signalled = false;
-  const end = async (): Promise<Exit> => {
-    await exited;
-    sendIfRunning(init, 'SIGKILL');
-    await untilGone(init);
+  #signalled = false;
+
+  constructor(parts: LaunchedParts) {
+    this.#parts = parts;
+    this.launcher = parts.launcher;
+    this.#figures = parts.figures;
+  }
+
+  /** What was used until now is none of the program's. */
+  countAnew(): void {
+    this.#figures = startCounting(this.#parts.group.cgroup);
+  }
+
+  /**
+   * What init says of the program, which it has waited for; whatever else still runs is on its end then. Throws
+   * `SANDBOX_FAILED` where nobody says anything.
+   */
+  async exit(): Promise<Exit> {
+    const { status, init } = this.#parts;
     const code = numberOf(await status.find(/"exit-code": *(\d+)\D/));
-    const counted = figures();
-    await endGroup();
-    if (code === undefined && !signalled && !counted.oomKills) throw isolationFailed(await status.failure);
+    sendIfRunning(init, 'SIGKILL');
+    const counted = this.#figures();
+    if (code === undefined && !this.#signalled && !counted.oomKills)
+      throw isolationFailed(await status.failure);
     const final = code ?? KILLED;
-    return { code: final, outOfMemory: !killed && wasOutOfMemory(final, counted), ...counted };
-  };
-  return {
-    ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
-    stdout: output.stdout,
-    stderr: output.stderr,
-    exit: end(),
-    async kill(signal) {
-      if (signal !== 'SIGINT') signalled = true;
-      if (signal === 'SIGKILL') {
-        killed = true;
-        sendIfRunning(init, 'SIGKILL');
-        return;
-      }
-      // The first process that the sandbox's init started.
-      const program = firstChild(init.pid);
-      if (signal === 'SIGTERM' && program !== undefined) sendSignal(program, signal);
-      if (signal === 'SIGINT') for (const process of descendantsOf(init.pid)) sendIfRunning(process, signal);
-    },
-  };
+    return { code: final, outOfMemory: !this.#killed && wasOutOfMemory(final, counted), ...counted };
+  }
+
+  /** Resolves when bubblewrap has ended and with it all that the program started. */
+  async untilGone(): Promise<void> {
+    await this.launcher.exited;
+    sendIfRunning(this.#parts.init, 'SIGKILL');
+    await untilGone(this.#parts.init);
+  }
+
+  async endGroup(): Promise<void> {
+    await this.#parts.group.end();
+  }
+
+  async kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const { init } = this.#parts;
+    if (signal !== 'SIGINT') this.#signalled = true;
+    if (signal === 'SIGKILL') {
+      this.#killed = true;
+      sendIfRunning(init, 'SIGKILL');
+      return;
+    }
+    // The first process that the sandbox's init started.
+    const program = firstChild(init.pid);
+    if (signal === 'SIGTERM' && program !== undefined) sendSignal(program, signal);
+    if (signal === 'SIGINT') for (const process of descendantsOf(init.pid)) sendIfRunning(process, signal);
+  }
 }
 
 /** Where a program inside sets a limit before it becomes the guest's, a preloaded library would come first. */
@@ -167,7 +230,7 @@ function prepareFiles(stage: BubblewrapStage, command: Command, words: readonly 
 
 function writeOrders(
   parts: BubblewrapParts,
-  { command, isOurs }: Start,
+  { command, isOurs, keepsRights = false }: Start,
   files: StartFiles,
   { cgroup }: ProgramGroup,
 ): Orders {
@@ -180,12 +243,14 @@ function writeOrders(
     steps: [
       ...files.input.steps,
       ...(cgroup?.entrances ?? []).map((joinCgroup) => ({ joinCgroup })),
-      ...programRlimits(parts.spec, parts.capabilities, command.limits),
+      ...(keepsRights
+        ? [{ limit: 'coreBlocks' as const, value: 0 }]
+        : programRlimits(parts.spec, parts.capabilities, command.limits)),
       { openFile: files.arguments, as: ARGUMENTS_FD },
-      { openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD },
+      ...(keepsRights ? [] : [{ openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD }]),
     ],
     program: [
-      ...(stage.userNamespace === undefined ? drop : []),
+      ...(stage.userNamespace === undefined && !keepsRights ? drop : []),
       ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
       ...(isOurs ? [] : insideLimits(parts, command.limits)),
       ...command.argv,

@@ -1,7 +1,10 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, writeFileSync } from 'node:fs';
+import { STAND_INS } from '../host/furniture.ts';
 import type { OutputPipes } from '../host/pipes.ts';
 import type { SandboxUser } from '../host/sandboxUser.ts';
 import { createStage, mountPoint, type Stage } from '../host/stage.ts';
+import { writeVisible } from '../host/visible.ts';
+import { NOTHING } from './arguments.ts';
 import type { Tools } from './tools.ts';
 
 /** A stage, and where folders that its user cannot reach by their own path are bound, by that path. */
@@ -19,11 +22,13 @@ export interface BubblewrapStageSpec {
   readonly output: OutputPipes;
   /** See `StageSpec`. */
   readonly stdin?: 'stream';
+  /** Whether the first program's standard input is a pipe from the beginning. */
+  readonly pipesInput?: boolean;
 }
 
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
 export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<BubblewrapStage> {
-  const { tools, user, diskMb, prefixes, output, stdin } = spec;
+  const { tools, user, diskMb, prefixes, output, stdin, pipesInput = false } = spec;
   const asRoot = process.getuid?.() === 0;
   const mount = mountPoint(prefixes);
   const toBind = asRoot ? prefixes.filter((prefix) => !isReachableByOthers(prefix)) : [];
@@ -37,9 +42,18 @@ export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<
     withUserNamespace: !asRoot,
     ...{ tools, user, diskMb, mount, output },
     ...(stdin === undefined ? {} : { stdin }),
-    steps: [...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
+    steps: [
+      ...[...bound].map(([bind, at]) => ({ bind, at, with: tools.mount })),
+      ...(pipesInput ? [{ pipeInput: true as const }] : []),
+    ],
   });
   return { ...stage, bound };
+}
+
+/** Puts the files there that stand in for the host's in every view. */
+export function furnish({ folder }: Stage): void {
+  writeFileSync(folder.entry(NOTHING), '', { mode: 0o444, flag: 'wx' });
+  for (const [name, { text }] of Object.entries(STAND_INS)) writeVisible(folder.entry(name), text);
 }
 
 /** True when every user may pass through all folders on the way to it. */

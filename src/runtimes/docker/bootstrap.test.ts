@@ -50,6 +50,16 @@ function run(
 }
 
 describe.each(SHELLS)('the bootstrap in %s', (shell) => {
+  it('becomes a first process that has no name any more, and leaves the rest of its input to it', () => {
+    const first = { program: readFileSync('/usr/bin/env'), arguments: ['WORD=two words'] };
+    const argv = ['/bin/sh', '-c', 'echo "$WORD"; cat'] as const;
+    expect(run(shell, { first, argv }, 'its input')).toMatchObject({
+      stdout: `${STARTED}\ntwo words\nits input`,
+      status: 0,
+    });
+    expect(existsSync('/dev/shm/.glovebox-init')).toBe(false);
+  });
+
   it('becomes the program and leaves it its own input', () => {
     expect(run(shell, {}, 'for the program\n')).toEqual({
       stdout: `${STARTED}\nfor the program\n`,

@@ -42,6 +42,8 @@ export interface FirstOrders {
   readonly limits: readonly string[];
   /** Whether output goes through pipes of the container's own, see {@link PIPES}. */
   readonly pipes: boolean;
+  /** What becomes the first process, and starts the program. */
+  readonly first?: { readonly program: Uint8Array; readonly arguments: readonly string[] };
 }
 
 /**
@@ -72,7 +74,8 @@ through_pipes() {
 `;
 
 /** The bytes that {@link BOOTSTRAP} reads; the program's own input may follow. Throws `INPUT_INVALID` for a NUL. */
-export function writeOrders({ files, unset, environment, argv, limits, pipes }: FirstOrders): Buffer {
+export function writeOrders(orders: FirstOrders): Buffer {
+  const { files, unset, environment, argv, limits, pipes, first } = orders;
   const folders = new Set([...files.keys()].flatMap(parentFolders));
   const sent = new Map([...files].filter(([, content]) => !isShortText(content)));
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
@@ -93,12 +96,30 @@ export function writeOrders({ files, unset, environment, argv, limits, pipes }: 
       .map((assignment) => `export ${shellWord(assignment)}`),
     ...limits,
     ...(pipes ? [PIPES] : []),
+    ...(first === undefined ? [] : placeFirst(first.program)),
     `printf '%s\\n' '${STARTED}'`,
-    `${pipes ? 'through_pipes' : 'exec'} "$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
+    `${pipes ? 'through_pipes' : 'exec'} ${first === undefined ? '' : firstCommand(first.arguments)}"$env" -u SHLVL -u OLDPWD -u PWD -u _ ${[...ours, ...argv].map(shellWord).join(' ')}`,
   ];
-  const orders = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
-  const contents = [...sent.values()].map((content) => padded(content, '\0', blockFor(content.byteLength)));
-  return Buffer.concat([Buffer.from(`${orders.length / BLOCK}\n`), orders, ...contents]);
+  const text = padded(Buffer.from(`${lines.join('\n')}\n`), '\n');
+  const contents = [...sent.values(), ...(first === undefined ? [] : [first.program])].map((content) =>
+    padded(content, '\0', blockFor(content.byteLength)),
+  );
+  return Buffer.concat([Buffer.from(`${text.length / BLOCK}\n`), text, ...contents]);
+}
+
+/** It has lost its name before it runs: nothing of it lies about for a program. */
+function placeFirst(program: Uint8Array): string[] {
+  const file = '/dev/shm/.glovebox-init';
+  const { byteLength } = program;
+  return [
+    `put ${file} ${blockFor(byteLength)} ${blocksOf(byteLength)} ${byteLength}`,
+    `chmod 500 ${file} && exec 3<${file} && rm -f ${file} || fail 'cannot keep the first process'`,
+  ];
+}
+
+/** Only a shell knows where `env` is: to that of busybox it is no file. */
+function firstCommand(words: readonly string[]): string {
+  return ['/proc/self/fd/3', ...[...words, '/bin/sh', '-c', 'exec "$0" "$@"'].map(shellWord), ''].join(' ');
 }
 
 /** What a shell of any kind writes by itself, without a process for it: on gVisor each takes tens of milliseconds. */

@@ -1,5 +1,6 @@
 /** Finds an engine that answers, and what it can do. */
 import { isSandboxError, SandboxError } from '../../errors.ts';
+import { initProgram } from '../host/init/init.ts';
 import { relayProgram } from '../relay/relay.ts';
 import type { Capabilities, Probe } from '../runtime.ts';
 import { asSentence } from '../sentence.ts';
@@ -175,6 +176,12 @@ const PROCESSORS: Readonly<Record<string, 'x64' | 'arm64'>> = {
 export function relayFor({ info }: Pick<Connection, 'info'>): Uint8Array | undefined {
   const processor = processorOf(info);
   return processor === undefined ? undefined : relayProgram(processor);
+}
+
+/** Our first process, for the machine that an engine runs on. */
+export function initFor({ info }: Pick<Connection, 'info'>): Uint8Array | undefined {
+  const processor = processorOf(info);
+  return processor === undefined ? undefined : initProgram(processor);
 }
 
 /** Who holds what in containers of this engine, after a look into one. */

@@ -140,6 +140,13 @@ describe('a container', () => {
     expect(counted).toContainEqual({ Name: 'nproc', Soft: 24, Hard: 24 });
   });
 
+  it("gives a first process of ours the place of the engine's, and room", () => {
+    expect(bodyFor({}).HostConfig['Init']).toBe(true);
+    const { Init, Tmpfs, PidsLimit } = bodyFor({ initBytes: 5000 }).HostConfig;
+    expect([Init, PidsLimit]).toEqual([false, 20]);
+    expect((Tmpfs as Record<string, string>)['/dev/shm']).toContain(`size=${1024 ** 2 + 8192},`);
+  });
+
   it('has room for what keeps the files, for as long as that is needed', () => {
     const { HostConfig } = containerBody(spec, { script: 'cat' }) as Body;
     expect(HostConfig['PidsLimit']).toBe(20 + processesOfOurs({ relay: false, keeps: true }));

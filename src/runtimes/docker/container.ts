@@ -45,6 +45,8 @@ export interface ContainerSpec {
   readonly joins?: string;
   /** The size of the relay that gets a place beside the program, where one does. */
   readonly relayBytes?: number;
+  /** The size of a first process of ours, where it gets one in place of the engine's. */
+  readonly initBytes?: number;
 }
 
 /** The sentry of gVisor and its helpers are threads of the host, and count in the container's cgroup. */
@@ -136,7 +138,7 @@ export function processesOfOurs({ relay, keeps }: { relay: boolean; keeps: boole
 
 /** The body of `POST /containers/create` for a container that waits for a program, or keeps the files. Pure. */
 export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
-  const { policy, user, joins, relayBytes = 0 } = spec;
+  const { policy, user, joins, relayBytes = 0, initBytes = 0 } = spec;
   const { limits } = policy;
   const memoryBytes = Math.ceil((limits.memoryMb.value + limits.diskMb.value) * 1024 ** 2);
   const ours = processesOfOurs({ relay: spec.relayBytes !== undefined, keeps: keeping !== undefined });
@@ -182,7 +184,7 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
       SecurityOpt: spec.securityOpt,
       // They are its network's, and whoever has that has set them.
       Sysctls: joins === undefined ? spec.sysctls : {},
-      Init: true,
+      Init: spec.initBytes === undefined,
       IpcMode: 'private',
       CgroupnsMode: 'private',
       LogConfig: { Type: 'none' },
@@ -191,8 +193,8 @@ export function containerBody(spec: ContainerSpec, keeping?: Keeping): object {
       Tmpfs: {
         ...Object.fromEntries(spec.imageVolumes.map((path) => [path, `ro,size=${PAGE}`])),
         ...(spec.volumes === undefined ? { ...tmpfs('workspace'), ...tmpfs('tmp') } : {}),
-        // A relay is started from there and stays in memory, without a name.
-        ...tmpfs('shm', relayBytes),
+        // What is ours is started from there and stays in memory, without a name.
+        ...tmpfs('shm', relayBytes + initBytes),
       },
       Mounts:
         spec.volumes === undefined

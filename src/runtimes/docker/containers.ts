@@ -2,7 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import { type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
+import { type CallOptions, type Engine, EngineError, type Hijacked, isNotFound } from './engine.ts';
 import { kernelSawOutOfMemory } from './kernelLog.ts';
 
 /** What `GET /containers/ID/json` tells, as far as it is read. */
@@ -51,8 +51,12 @@ export function inspectContainer(engine: Engine, id: string): Promise<ContainerS
 }
 
 /** Resolves when it runs no more. */
-export async function untilStopped(engine: Engine, id: string): Promise<ContainerState['State']> {
-  await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0 });
+export async function untilStopped(
+  engine: Engine,
+  id: string,
+  onSocket: NonNullable<CallOptions['onSocket']>,
+): Promise<ContainerState['State']> {
+  await engine.call('POST', `/containers/${id}/wait`, { deadlineMs: 0, onSocket });
   return (await inspectContainer(engine, id)).State;
 }
 
@@ -96,9 +100,17 @@ export async function signalContainer(
   try {
     await engine.call('POST', `/containers/${id}/kill?signal=${signal}`);
   } catch (error) {
-    // 409: it runs no more. Both are what was asked for.
-    if (!isNotFound(error) && !(error instanceof EngineError && error.status === 409)) throw error;
+    // It runs no more, which is what was asked for.
+    if (!isNotFound(error) && !hasEnded(error)) throw error;
   }
+}
+
+/** 409, or in the words of runsc and containerd where it has ended just now and the engine does not know yet. */
+function hasEnded(error: unknown): boolean {
+  return (
+    error instanceof EngineError &&
+    (error.status === 409 || /is not running|already finished|no such process/i.test(error.message))
+  );
 }
 
 /** Ends it where it runs, and takes it away with its anonymous volumes; resolves when it is gone. */

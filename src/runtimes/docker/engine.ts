@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds without any byte of an answer; 0 waits for as long as it takes. */
   readonly deadlineMs?: number;
+  /** Told of the connection, which need not be a reason for this process to go on. */
+  readonly onSocket?: (socket: Socket) => void;
 }
 
 /** A connection that has become a two-way stream of bytes, and what came along with the answer. */
@@ -100,6 +102,7 @@ export class Engine {
       body,
       signal,
       deadlineMs = ANSWER_DEADLINE_MS,
+      onSocket,
       upload,
     }: CallOptions & { readonly upload?: AsyncIterable<Uint8Array> },
   ): Promise<IncomingMessage> {
@@ -114,6 +117,7 @@ export class Engine {
       request.setTimeout(deadlineMs, () => request.destroy(lateAnswer(method, path, deadlineMs)));
       request.on('response', resolve);
       request.on('error', reject);
+      if (onSocket !== undefined) request.on('socket', onSocket);
       if (upload === undefined) request.end(payload);
       // An engine may answer before it has read all of it; what went wrong then is in its answer.
       else pipeline(Readable.from(upload), request, (error) => error && reject(error));

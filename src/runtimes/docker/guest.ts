@@ -1,15 +1,35 @@
 import { SandboxError } from '../../errors.ts';
 import type { LanguageName } from '../../languages/language.ts';
 import { HostGuest } from '../host/hostGuest.ts';
+import { initArguments } from '../host/init/init.ts';
 import { assertFits } from '../host/launch.ts';
-import type { Command, Enforced, Guest, GuestProcess, ProgramLimits, Relay, Root } from '../runtime.ts';
-import { writeOrders } from './bootstrap.ts';
+import { PendingFiles } from '../host/pendingFiles.ts';
+import {
+  type PreparedInterpreter,
+  prepareInterpreter,
+  programArguments,
+  suitsWaiting,
+  usedTwice,
+  wishedWaiting,
+} from '../host/waitingInterpreter.ts';
+import type {
+  Command,
+  Enforced,
+  Guest,
+  GuestProcess,
+  ProgramLimits,
+  Relay,
+  Root,
+  WarmedBy,
+  WarmWish,
+} from '../runtime.ts';
+import { type FirstOrders, writeOrders } from './bootstrap.ts';
+import { initFor } from './connect.ts';
 import { assertFitsProcesses, diskShares, limitsInShell, tightened, WRITABLE } from './container.ts';
 import { type ContainerState, removeVolume } from './containers.ts';
 import { readEnforced } from './enforced.ts';
 import { interpreterIn } from './image.ts';
 import type { Keeper } from './keeper.ts';
-import { PendingFiles } from './pendingFiles.ts';
 import { containerFailed, type ProgramContainer } from './program.ts';
 import {
   type DockerParts,
@@ -32,10 +52,12 @@ export class DockerGuest extends HostGuest {
   readonly enforced: Enforced;
   override readonly sharesLoopback: boolean;
   readonly lost?: Promise<string>;
+  warmedBy?: WarmedBy;
   readonly #parts: DockerParts;
   readonly #files: Files;
   readonly #containers = new Set<ProgramContainer>();
   #first: ProgramContainer | undefined;
+  #prepared: PreparedInterpreter | undefined;
   #count = 0;
 
   private constructor(
@@ -67,14 +89,20 @@ export class DockerGuest extends HostGuest {
     if (spec.singleUse) {
       const pending = new PendingFiles(diskShares(spec.policy.limits.diskMb.value).workspace);
       const files: Files = { kind: 'pending', operations: pending };
-      const first = await startProgram(parts, undefined, 0, { relay: spec.relay });
-      return first.inspect().then(
-        (state) => new DockerGuest(parts, files, first, state),
-        async (error: unknown) => {
-          await first.remove();
-          throw containerFailed(error);
-        },
-      );
+      const warm = wishedWaiting(spec, parts.content.interpreters.has('python') ? ['python'] : []);
+      const init = warm && initFor(connection);
+      const first = await startProgram(parts, undefined, 0, {
+        relay: spec.relay,
+        ...(init === undefined ? {} : { init }),
+      });
+      try {
+        const guest = new DockerGuest(parts, files, first, await first.inspect());
+        if (warm !== undefined && init !== undefined) await guest.#warmUp(first, warm, init);
+        return guest;
+      } catch (error) {
+        await first.remove();
+        throw containerFailed(error);
+      }
     }
     const volumes = await makeVolumes(parts);
     try {
@@ -101,20 +129,16 @@ export class DockerGuest extends HostGuest {
   protected async start(command: Command): Promise<GuestProcess> {
     assertFits(command.argv, command.env);
     assertHolds(this.#parts, command.limits);
-    const orders = writeOrders({
-      files: this.#files.kind === 'pending' ? this.#files.operations.all : new Map(),
-      unset: [...OF_THE_ENGINE, ...this.#parts.image.variables.filter((name) => name !== 'PATH')],
-      environment: command.env,
-      argv: command.argv,
-      limits: limitsInShell({
-        ...this.#parts.container,
-        policy: tightened(this.#parts.spec.policy, command.limits),
-      }),
-      pipes: this.#parts.connection.ownKernel,
-    });
-    const container = await this.#takeContainer(command);
+    const waiting = suitsWaiting(command, this.#parts.spec) ? this.#prepared : undefined;
+    const told = waiting && this.#ordersFor(waiting, command);
+    const container = await this.#takeContainer(command, waiting !== undefined);
     try {
-      const program = await container.give(orders, command.stdin);
+      const program = told
+        ? container.become(told, command.stdin)
+        : await container.give(
+            this.#orders(command, this.#pending, { pipes: this.#parts.connection.ownKernel }),
+            command.stdin,
+          );
       const gone = program.exit.finally(() => this.#putAway(container));
       // Whoever spawned it looks at how it ended.
       gone.catch(() => {});
@@ -127,22 +151,65 @@ export class DockerGuest extends HostGuest {
     }
   }
 
+  async #warmUp(container: ProgramContainer, warm: WarmWish, program: Uint8Array): Promise<void> {
+    const prepared = await prepareInterpreter(this, warm);
+    const { argv, env, code = '', file } = prepared;
+    const first = { program, arguments: initArguments({ frames: true }) };
+    const files = new Map([[file, Buffer.from(code)]]);
+    await container.warmUp(this.#orders({ argv, env }, files, { pipes: false, first }));
+    this.#prepared = prepared;
+    this.warmedBy = 'waiting_interpreter';
+  }
+
+  #ordersFor(prepared: PreparedInterpreter, command: Command): Buffer {
+    const files = [...this.#pending].map(
+      ([path, content]) => [`${this.workspace}/${path}`, content] as const,
+    );
+    const orders = prepared.encode({
+      argv: programArguments(command, prepared),
+      env: command.env,
+      // A pipe is there in any case, as in a container that was not warmed.
+      stdin: true,
+      files: files.map(([path, { byteLength }]) => [path, byteLength]),
+    });
+    return Buffer.concat([orders, ...files.map(([, content]) => content)]);
+  }
+
+  get #pending(): ReadonlyMap<string, Uint8Array> {
+    return this.#files.kind === 'pending' ? this.#files.operations.all : new Map();
+  }
+
+  #orders(
+    { argv, env, limits }: Command,
+    files: ReadonlyMap<string, Uint8Array>,
+    how: Pick<FirstOrders, 'pipes' | 'first'>,
+  ): Buffer {
+    const { container, image, spec } = this.#parts;
+    return writeOrders({
+      files,
+      unset: [...OF_THE_ENGINE, ...image.variables.filter((name) => name !== 'PATH')],
+      environment: env,
+      argv,
+      limits: limitsInShell({ ...container, policy: tightened(spec.policy, limits) }),
+      ...how,
+    });
+  }
+
   /** It has ended, and nobody waits until its remains are taken away; `release` does. */
   async #putAway(container: ProgramContainer): Promise<void> {
     await container.remove();
     this.#containers.delete(container);
   }
 
-  async #takeContainer(command: Command): Promise<ProgramContainer> {
+  async #takeContainer(command: Command, isWaiting: boolean): Promise<ProgramContainer> {
     const first = this.#first;
     this.#first = undefined;
     const { limits, relay } = command;
-    if (first !== undefined && limits === undefined && relay === undefined) return first;
+    const fits = this.#prepared === undefined ? limits === undefined && relay === undefined : isWaiting;
+    if (first !== undefined && fits) return first;
     if (first !== undefined) await this.#putAway(first);
     else if (this.#files.kind === 'pending') {
-      throw new SandboxError('SANDBOX_FAILED', 'A sandbox for a single use was used twice.', {
-        hint: 'This is a bug of Glovebox: please report it.',
-      });
+      throw usedTwice();
     }
     this.#count++;
     const files = this.#files;

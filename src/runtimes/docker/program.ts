@@ -1,7 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { SandboxError } from '../../errors.ts';
+import { READY } from '../../languages/waiting/waiting.ts';
 import { KILLED, mayHaveLackedMemory } from '../host/figures.ts';
+import { FramedSource, SECRET_BYTES } from '../host/init/framedSource.ts';
+import { READY_DEADLINE_MS, usedTwice } from '../host/waitingInterpreter.ts';
+import { codeOf } from '../host/waitStatus.ts';
 import type { Exit, GuestProcess, Relay, RelayWish } from '../runtime.ts';
 import { STARTED } from './bootstrap.ts';
 import type { Connection } from './connect.ts';
@@ -47,6 +52,12 @@ const INTERRUPT: ExecRequest = {
 /** What is needed of a connection. */
 type EngineParts = Pick<Connection, 'engine' | 'ownKernel'>;
 
+/** The output of an interpreter that waits, and of what it becomes. */
+interface Waiting {
+  readonly stdout: FramedSource;
+  readonly stderr: FramedSource;
+}
+
 /** A container that runs and waits for its one program. */
 export class ProgramContainer {
   readonly #engine: Engine;
@@ -56,9 +67,12 @@ export class ProgramContainer {
   readonly #output: Demultiplexer;
   readonly #stopped: Promise<ContainerState['State']>;
   #relay: PlacedRelay | undefined;
+  #waiting: Waiting | undefined;
+  #state: ContainerState['State'] | undefined;
   #removed: Promise<void> | undefined;
   /** Aborted when the container has stopped. */
   readonly #over = new AbortController();
+  readonly #sockets: Socket[] = [];
 
   private constructor({ engine, ownKernel }: EngineParts, id: string, connection: Socket) {
     this.#engine = engine;
@@ -68,9 +82,10 @@ export class ProgramContainer {
     // It ends with the container; what is written to one that has ended is its own business.
     connection.on('error', () => {});
     this.#output = new Demultiplexer(connection);
-    this.#stopped = untilStopped(engine, id).finally(() => {
+    this.#stopped = untilStopped(engine, id, (socket) => this.#sockets.push(socket)).finally(() => {
       this.#over.abort();
     });
+    this.#sockets.push(connection);
     // Looked at by whoever waits for the program.
     this.#stopped.catch(() => {});
   }
@@ -92,8 +107,10 @@ export class ProgramContainer {
     }
   }
 
-  inspect(): Promise<ContainerState> {
-    return inspectContainer(this.#engine, this.#id);
+  async inspect(): Promise<ContainerState> {
+    const state = await inspectContainer(this.#engine, this.#id);
+    this.#state = state.State;
+    return state;
   }
 
   /** Puts a relay into its network, in front of its program. Throws `SANDBOX_FAILED` when it does not come up. */
@@ -109,14 +126,9 @@ export class ProgramContainer {
   /** Hands over the program, which is on its way when this resolves. */
   async give(orders: Uint8Array, stdin: Uint8Array | 'stream' | undefined): Promise<GuestProcess> {
     this.#connection.write(orders);
-    if (stdin === undefined) this.#connection.end();
-    else if (stdin !== 'stream') this.#connection.end(stdin);
+    this.#give(stdin);
+    await this.#untilStarted();
     const { stdout, stderr } = this.#output;
-    // A connection that says nothing ends, and so does the wait for its first line.
-    const timer = setTimeout(() => this.#connection.destroy(), START_DEADLINE_MS);
-    const first = await stdout.line(MAX_FIRST_LINE).finally(() => clearTimeout(timer));
-    if (first !== STARTED) throw await this.#notStarted();
-    this.#output.holdBack();
     let killed = false;
     return {
       ...(stdin === 'stream' ? { stdin: this.#input() } : {}),
@@ -130,6 +142,57 @@ export class ProgramContainer {
         if (signal === 'SIGKILL') await this.#mustStop();
       },
     };
+  }
+
+  /** Hands over an interpreter, which waits when this resolves. Throws `SANDBOX_FAILED` when it does not. */
+  async warmUp(orders: Uint8Array): Promise<void> {
+    const secret = randomBytes(SECRET_BYTES);
+    this.#connection.write(orders);
+    this.#connection.write(secret);
+    await this.#untilStarted();
+    const waiting = {
+      stdout: new FramedSource(this.#output.stdout, secret),
+      stderr: new FramedSource(this.#output.stderr, secret),
+    };
+    const timer = setTimeout(() => this.#connection.destroy(), READY_DEADLINE_MS);
+    const said = await waiting.stdout.first(READY.length).finally(() => clearTimeout(timer));
+    if (said !== READY) throw containerFailed(new Error('no interpreter came to wait for the program'));
+    for (const socket of this.#sockets) socket.unref();
+    this.#waiting = waiting;
+  }
+
+  /** Tells the interpreter that waits what to become. Throws `SANDBOX_FAILED` for a second time. */
+  become(orders: Uint8Array, stdin: Uint8Array | 'stream' | undefined): GuestProcess {
+    const waiting = this.#waiting;
+    if (waiting === undefined) throw usedTwice();
+    this.#waiting = undefined;
+    for (const socket of this.#sockets) socket.ref();
+    this.#connection.write(orders);
+    this.#give(stdin);
+    let killed = false;
+    return {
+      ...(stdin === 'stream' ? { stdin: this.#input() } : {}),
+      ...waiting,
+      exit: this.#exitOf(waiting, () => killed),
+      kill: async (signal) => {
+        if (signal === 'SIGKILL') killed = true;
+        await signalContainer(this.#engine, this.#id, signal);
+        if (signal === 'SIGKILL') await this.#mustStop();
+      },
+    };
+  }
+
+  #give(stdin: Uint8Array | 'stream' | undefined): void {
+    if (stdin === undefined) this.#connection.end();
+    else if (stdin !== 'stream') this.#connection.end(stdin);
+  }
+
+  async #untilStarted(): Promise<void> {
+    // A connection that says nothing ends, and so does the wait for its first line.
+    const timer = setTimeout(() => this.#connection.destroy(), START_DEADLINE_MS);
+    const first = await this.#output.stdout.line(MAX_FIRST_LINE).finally(() => clearTimeout(timer));
+    if (first !== STARTED) throw await this.#notStarted();
+    this.#output.holdBack();
   }
 
   /** Takes it away, program and all; safe to call twice. */
@@ -178,6 +241,27 @@ export class ProgramContainer {
     });
     const outOfMemory = mayBeMemory && memory;
     return { code: outOfMemory ? KILLED : code, outOfMemory, ...(memory ? { oomKills: 1 } : {}) };
+  }
+
+  /** The first process inside says how the program ended; where nobody listens to it, the end of all tells. */
+  async #exitOf({ stdout, stderr }: Waiting, wasKilled: () => boolean): Promise<Exit> {
+    const over = this.#stopped.then(
+      () => undefined,
+      () => undefined,
+    );
+    const said = Promise.all([stdout.ended, stderr.ended]);
+    const end = await Promise.race([said.then(([first, second]) => first ?? second ?? over), over]);
+    if (end === undefined) return this.#exit(wasKilled);
+    const code = codeOf(end.status);
+    const mayBeMemory = mayHaveLackedMemory(code, this.#ownKernel) && !wasKilled();
+    if (end.oomKills !== undefined && !this.#ownKernel) {
+      const outOfMemory = mayBeMemory && end.oomKills > 0;
+      return { code, outOfMemory, ...(end.oomKills > 0 ? { oomKills: end.oomKills } : {}) };
+    }
+    // Only the engine knows more; of the program itself when all of it has ended.
+    if (mayBeMemory || this.#state === undefined) return this.#exit(wasKilled);
+    const memory = await noticedOutOfMemory(this.#engine, this.#id, this.#state, Date.now());
+    return { code, outOfMemory: false, ...(memory ? { oomKills: 1 } : {}) };
   }
 
   /** A kill that does not end it must not go unnoticed. */

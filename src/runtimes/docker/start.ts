@@ -32,6 +32,8 @@ export interface ProgramWish {
   readonly relay?: RelayWish | undefined;
   /** Its network is closed, whatever the sandbox's is. */
   readonly alone?: boolean;
+  /** Its first process is ours. */
+  readonly init?: Uint8Array;
 }
 
 /** The container of a program, with its relay in place. Throws `SANDBOX_FAILED`; nothing is left then. */
@@ -39,7 +41,7 @@ export async function startProgram(
   parts: DockerParts,
   volumes: Volumes | undefined,
   number: number,
-  { limits, joins, relay, alone = false }: ProgramWish,
+  { limits, joins, relay, alone = false, init }: ProgramWish,
 ): Promise<ProgramContainer> {
   const name = nameFor(parts.spec.id, `p${number}`);
   const policy = tightened(parts.spec.policy, limits);
@@ -50,6 +52,7 @@ export async function startProgram(
     ...(volumes === undefined ? {} : { volumes }),
     ...(joins === undefined ? {} : { joins }),
     ...(program === undefined ? {} : { relayBytes: program.byteLength }),
+    ...(init === undefined ? {} : { initBytes: init.byteLength }),
     labels: labelsFor(name),
   });
   const container = await ProgramContainer.start(parts.connection, name, body);

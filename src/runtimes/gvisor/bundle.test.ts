@@ -8,6 +8,7 @@ const SPEC: BundleSpec = {
   init: '/mnt/control/init',
   empty: { file: '/mnt/control/nothing', folder: '/mnt/control/empty' },
   stage: '/mnt',
+  frames: false,
   report: 'report-1',
   limits: { processes: 64, diskMb: 16, cpuSec: 44 },
 };
@@ -29,7 +30,8 @@ describe('the bundle', () => {
       process: {
         user: { uid: 0, gid: 0 },
         args: [
-          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings', '', '', '', ''],
+          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings'],
+          ...['', '', '', '', ''],
           ...['/usr/bin/python3', '/workspace/main.py', 'two words'],
         ],
         env: ['HOME=/workspace', 'BASH_FUNC_x%%=() { id; }'],
@@ -66,12 +68,17 @@ describe('the bundle', () => {
     });
   });
 
+  it('asks for frames where an interpreter waits', () => {
+    const { process } = bundleConfig({ ...SPEC, frames: true }) as { process: { args: string[] } };
+    expect(process.args[3]).toBe('frames');
+  });
+
   it('names the relay before the program', () => {
     const relay = { port: 3128, input: 'relay-in-1', output: 'relay-out-1' };
     expect(bundleConfig({ ...SPEC, relay })).toMatchObject({
       process: {
         args: [
-          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings'],
+          ...['/run/glovebox/init', '/run/glovebox/report-1', '/run/glovebox/settings', ''],
           ...['/run/glovebox/relay', '3128', '/run/glovebox/relay-in-1', '/run/glovebox/relay-out-1'],
           ...SPEC.argv,
         ],

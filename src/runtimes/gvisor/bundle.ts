@@ -1,8 +1,8 @@
 /** Policy to an OCI bundle and to runsc's command line: pure, so that every field and flag can be pinned by a test. */
 import { WRITABLE } from '../host/furniture.ts';
+import { initArguments } from '../host/init/init.ts';
 import { refuseNul } from '../host/launcher.ts';
 import { OPEN_FILES } from '../host/rlimits.ts';
-import { initArguments } from './init/init.ts';
 
 /** Where the first process finds itself and what it writes to; closed to programs. */
 export const INIT_FOLDER = '/run/glovebox';
@@ -20,6 +20,8 @@ export interface BundleSpec {
   readonly stage: string;
   /** The report's name in the folder of the first process. */
   readonly report: string;
+  /** Whether the output comes in frames, see `FramedSource`. */
+  readonly frames: boolean;
   /** The relay's port, and the names of its named pipes in the same folder. */
   readonly relay?: { readonly port: number } & RelayPipeNames;
   readonly limits: { readonly processes: number; readonly diskMb: number; readonly cpuSec: number };
@@ -35,6 +37,9 @@ const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'
 
 /** Devices that gVisor makes up besides the harmless ones, and which no program needs. */
 export const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;
+
+/** Where the empty file is seen inside. */
+export const EMPTY_FILE = '/dev/fuse' satisfies keyof typeof HIDDEN_DEVICES;
 
 /** The content of `config.json` (OCI runtime specification). Throws `INPUT_INVALID` for a NUL. */
 export function bundleConfig(spec: BundleSpec): object {
@@ -59,7 +64,11 @@ export function bundleConfig(spec: BundleSpec): object {
     hostname: 'glovebox',
     process: {
       user: { uid: 0, gid: 0 },
-      args: [at('init'), ...initArguments(at(spec.report), at('settings'), relay), ...spec.argv],
+      args: [
+        at('init'),
+        ...initArguments({ report: at(spec.report), settings: at('settings'), frames: spec.frames, relay }),
+        ...spec.argv,
+      ],
       env,
       cwd: WRITABLE.workspace,
       noNewPrivileges: true,

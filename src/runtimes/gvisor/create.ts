@@ -1,19 +1,21 @@
 import { readFileSync, statSync } from 'node:fs';
+import { LANGUAGE_NAMES } from '../../languages/language.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { INSIDE_ID } from '../host/furniture.ts';
 import { readHostView } from '../host/hostView.ts';
+import { initProgram, initSettings } from '../host/init/init.ts';
 import { type FoundInterpreters, prefixesOf } from '../host/interpreters.ts';
 import type { LaunchStep } from '../host/launcher.ts';
-import { takeOutputPipes } from '../host/pipes.ts';
+import { type InputPipe, takeInputPipe, takeOutputPipes } from '../host/pipes.ts';
 import { ProgramGroups } from '../host/programGroups.ts';
 import { seccompFilter } from '../host/seccomp/filter.ts';
 import { createStage, mountPoint, type Stage } from '../host/stage.ts';
+import { wishedWaiting } from '../host/waitingInterpreter.ts';
 import { relayProgram } from '../relay/relay.ts';
 import type { Capabilities, Guest, SandboxSpec } from '../runtime.ts';
 import { controlPaths, furnishControl, furnishRoot } from './control.ts';
 import type { Engine, Tools } from './engine.ts';
 import { APART, ENGINE_MEMORY_MB, GvisorGuest } from './guest.ts';
-import { initProgram, initSettings } from './init/init.ts';
 import { givenRootSteps, hostRoot, mountTable } from './root.ts';
 
 /** For the engine's own threads; each process inside takes a few of the host's besides. */
@@ -34,8 +36,27 @@ export interface SandboxParts {
   readonly root: string | undefined;
 }
 
-/** Makes a sandbox: its files, its cgroup, and what its programs will start with. */
+/** Makes a sandbox: its files, its cgroup, and what its programs will start with, or its interpreter that waits. */
 export async function createGuest(parts: SandboxParts): Promise<Guest> {
+  const warm = wishedWaiting(
+    parts.spec,
+    LANGUAGE_NAMES.filter((language) => 'path' in (parts.interpreters.get(language) ?? {})),
+  );
+  if (warm === undefined) return makeGuest(parts);
+  const input = await takeInputPipe();
+  let guest: GvisorGuest | undefined;
+  try {
+    guest = await makeGuest(parts, input);
+    await guest.warmUp(warm, input);
+    return guest;
+  } catch (error) {
+    await guest?.destroy();
+    input.destroy();
+    throw error;
+  }
+}
+
+async function makeGuest(parts: SandboxParts, input?: InputPipe): Promise<GvisorGuest> {
   const { spec, tools, engine, capabilities, interpreters, cgroups } = parts;
   const { diskMb } = spec.policy.limits;
   const user = { uid: INSIDE_ID, gid: INSIDE_ID };
@@ -55,6 +76,7 @@ export async function createGuest(parts: SandboxParts): Promise<Guest> {
     withUserNamespace: false,
     ...{ tools, user, diskMb: diskMb.value, mount, output },
     steps: root.steps,
+    ...(input === undefined ? {} : { stdin: input.child }),
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
   staging.catch(() => {});
@@ -66,6 +88,7 @@ export async function createGuest(parts: SandboxParts): Promise<Guest> {
       processes: ENGINE_THREADS + THREADS_PER_PROCESS * processes,
     }));
     const stage = await staging;
+    input?.closeChildEnd();
     root.furnish(stage);
     furnishControl(stage, init);
     const { rootReadonly } = root;

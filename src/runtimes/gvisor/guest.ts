@@ -1,38 +1,38 @@
-import { rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getSystemErrorName } from 'node:util';
 import { SandboxError } from '../../errors.ts';
-import { type Figures, KILLED, startCounting, wasOutOfMemory } from '../host/figures.ts';
+import { startCounting } from '../host/figures.ts';
 import { notStarted } from '../host/hostGuest.ts';
 import { rootOfHost } from '../host/hostRoot.ts';
 import { prepareInput } from '../host/input.ts';
 import type { FoundInterpreters } from '../host/interpreters.ts';
 import { assertFits } from '../host/launch.ts';
 import type { LaunchStep } from '../host/launcher.ts';
-import { childrenOf, firstChild, type Identity, sendIfRunning, untilGone } from '../host/namespaceInit.ts';
-import { leftIn } from '../host/pipes.ts';
-import { readProc, readStat, sendSignal } from '../host/procfs.ts';
+import { type InputPipe, leftIn } from '../host/pipes.ts';
 import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { processorSeconds } from '../host/rlimits.ts';
 import type { Stage } from '../host/stage.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
+import { prepareInterpreter, suitsWaiting, usedTwice } from '../host/waitingInterpreter.ts';
 import type {
   Capabilities,
   Command,
   Enforced,
-  Exit,
   GuestProcess,
   Relay,
   RelayWish,
   Root,
   SandboxSpec,
+  WarmedBy,
+  WarmWish,
 } from '../runtime.ts';
-import { bundleConfig, runArguments } from './bundle.ts';
+import { bundleConfig, EMPTY_FILE, runArguments } from './bundle.ts';
 import { type Bundle, controlPaths, createBundle } from './control.ts';
 import { type Engine, INSTALL, mayOpenPipes, type Tools } from './engine.ts';
 import type { RelayPipes } from './relayPipes.ts';
-import type { End } from './report.ts';
+import { isolationFailed, Started } from './started.ts';
+import { WaitingProgram } from './waiting.ts';
 
 /**
  * The namespaces that runsc itself runs in: of processes, so that all ends with the first of them, which ends
@@ -67,7 +67,9 @@ export interface GvisorParts {
 export class GvisorGuest extends StagedGuest {
   readonly enforced: Enforced;
   override readonly root: Root;
+  warmedBy?: WarmedBy;
   readonly #parts: GvisorParts;
+  #waiting: WaitingProgram | undefined;
 
   constructor(parts: GvisorParts) {
     super(parts);
@@ -77,19 +79,79 @@ export class GvisorGuest extends StagedGuest {
   }
 
   protected async start(command: Command): Promise<GuestProcess> {
-    const { groups, stage, spec } = this.#parts;
+    if (this.warmedBy === undefined) return this.#startCold(command);
+    const { spec } = this.#parts;
+    const waiting = this.#waiting;
+    if (waiting === undefined) throw usedTwice();
+    if (suitsWaiting(command, spec)) return waiting.become(command);
+    this.#waiting = undefined;
+    await waiting.end();
+    return this.#startCold(command);
+  }
+
+  /**
+   * Starts an interpreter that waits for the program. `input` is the standard input of the stage's first process. Throws
+   * `SANDBOX_FAILED` when it does not come to that.
+   */
+  async warmUp(warm: WarmWish, input: InputPipe): Promise<void> {
+    const prepared = await prepareInterpreter(this, warm, EMPTY_FILE);
+    const { argv, env, code, preload, file } = prepared;
+    // Every path inside is what it is in any other sandbox, before the program begins and after.
+    const empty = controlPaths(this.#parts.stage.folder.self).empty.file;
+    if (code !== undefined) await this.writeFile(file, Buffer.from(code));
+    if (preload !== undefined) writeFileSync(empty, preload);
+    this.#waiting = await WaitingProgram.in(
+      await this.#launch({ argv, env }, undefined, true),
+      prepared,
+      input,
+    );
+    if (preload !== undefined) truncateSync(empty);
+    if (code !== undefined) await this.removeFile(file);
+    this.warmedBy = 'waiting_interpreter';
+  }
+
+  async #startCold(command: Command): Promise<GuestProcess> {
+    const { spec } = this.#parts;
     const wish = command.relay ?? spec.relay;
     if (wish !== undefined) this.#assertRelay();
+    const started = await this.#launch(command, wish, false);
+    const { launcher, bundle } = started;
+    const { output, exited } = launcher;
+    let relay: Relay | undefined;
+    const exit = started.end(() => untilHeard(relay));
+    exit.catch(() => {});
+    try {
+      relay = wish && (await attachRelay(wish, bundle.pipes, exited));
+    } catch (error) {
+      await started.kill('SIGKILL');
+      await exit.catch(() => {});
+      const said = await leftIn(output.stderr);
+      output.destroy();
+      throw isolationFailed(said || (error as Error).message, error);
+    }
+    return {
+      ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
+      stdout: output.stdout,
+      stderr: output.stderr,
+      ...(relay === undefined ? {} : { relay }),
+      exit,
+      kill: (signal) => started.kill(signal),
+    };
+  }
+
+  /** Starts a kernel with this program in it. Throws `SANDBOX_FAILED`; nothing is left then. */
+  async #launch(command: Command, wish: RelayWish | undefined, frames: boolean): Promise<Started> {
+    const { groups, stage } = this.#parts;
     const { launcher, status, orders } = await this.takeLauncher(command.stdin);
     const { output, exited } = launcher;
     let group: ProgramGroup | undefined;
-    let figures = startCounting(undefined);
     let bundle: Bundle | undefined;
-    let started: string | undefined;
+    let isStarted: string | undefined;
+    let figures = startCounting(undefined);
     try {
       group = await groups.next(command.limits);
       figures = startCounting(group.cgroup);
-      bundle = await this.#createBundle(command, wish);
+      bundle = await this.#createBundle(command, wish, frames);
       const input = prepareInput(
         command.stdin,
         { here: stage.folder.self, there: stage.mount },
@@ -101,7 +163,7 @@ export class GvisorGuest extends StagedGuest {
           { steps: this.#steps(input.steps, group), program: this.#runsc(bundle), environment: {} },
           stage.folder.entry(orders),
         );
-        started = await status.find(/"started":(true)/);
+        isStarted = await status.find(/"started":(true)/);
       } finally {
         if (input.file) rmSync(input.file, { force: true });
         rmSync(stage.folder.entry(orders), { force: true });
@@ -112,61 +174,18 @@ export class GvisorGuest extends StagedGuest {
       await group?.end();
       throw notStarted(error);
     }
-    const ours = bundle;
-    const { end: endGroup } = group;
-    if (started === undefined) {
-      await exited.catch(() => {});
-      const said = await leftIn(output.stderr);
-      output.destroy();
-      ours.remove();
-      await endGroup();
-      throw isolationFailed((await status.failure) ?? said);
-    }
-    const init = initOf(launcher.child.pid);
-    let signalled: 'SIGTERM' | 'SIGKILL' | undefined;
-    let relay: Relay | undefined;
-    const end = async (): Promise<Exit> => {
-      try {
-        await exited;
-        sendIfRunning(init, 'SIGKILL');
-        await untilGone(init);
-        await untilHeard(relay);
-        const counted = figures();
-        await endGroup();
-        return describeExit(ours.readEnd(), counted, signalled);
-      } finally {
-        ours.remove();
-      }
-    };
-    const kill = async (signal: Parameters<GuestProcess['kill']>[0]): Promise<void> => {
-      if (signal !== 'SIGINT') signalled = signal;
-      if (signal !== 'SIGKILL') {
-        const kernel = kernelBelow(init.pid);
-        if (kernel !== undefined) sendSignal(kernel, signal);
-        return;
-      }
-      // unshare first: it would complain, in the program's own output, about the end of what it started.
-      launcher.child.kill('SIGKILL');
-      sendIfRunning(init, 'SIGKILL');
-    };
-    const exit = end();
-    exit.catch(() => {});
-    try {
-      relay = wish && (await attachRelay(wish, ours.pipes, exited));
-    } catch (error) {
-      await kill('SIGKILL');
-      await exit.catch(() => {});
-      const said = await leftIn(output.stderr);
-      output.destroy();
-      throw isolationFailed(said || (error as Error).message, error);
-    }
-    return {
-      ...(command.stdin === 'stream' && launcher.child.stdin ? { stdin: launcher.child.stdin } : {}),
-      stdout: output.stdout,
-      stderr: output.stderr,
-      ...(relay === undefined ? {} : { relay }),
-      ...{ exit, kill },
-    };
+    if (isStarted !== undefined) return new Started(launcher, group, bundle, figures);
+    await exited.catch(() => {});
+    const said = await leftIn(output.stderr);
+    output.destroy();
+    bundle.remove();
+    await group.end();
+    throw isolationFailed((await status.failure) ?? said);
+  }
+
+  protected override async release(): Promise<void> {
+    await this.#waiting?.end();
+    await super.release();
   }
 
   protected enterStage(): string[] {
@@ -186,7 +205,11 @@ export class GvisorGuest extends StagedGuest {
     });
   }
 
-  #createBundle({ argv, env, limits = {} }: Command, wish: RelayWish | undefined): Promise<Bundle> {
+  #createBundle(
+    { argv, env, limits = {} }: Command,
+    wish: RelayWish | undefined,
+    frames: boolean,
+  ): Promise<Bundle> {
     const { stage, spec, rootReadonly } = this.#parts;
     const { processes, diskMb, timeoutSec } = spec.policy.limits;
     const paths = controlPaths(stage.mount);
@@ -195,6 +218,7 @@ export class GvisorGuest extends StagedGuest {
       bundleConfig({
         ...names,
         argv,
+        frames,
         environment: env,
         root: { path: paths.root, readonly: rootReadonly },
         init: paths.init,
@@ -260,44 +284,6 @@ async function untilHeard(relay: Relay | undefined): Promise<void> {
   over.abort();
 }
 
-/** The first process of the namespace that the launcher made: it became runsc, and everything ends with it. */
-function initOf(launcherPid: number | undefined): Identity {
-  const pid = (launcherPid && firstChild(launcherPid)) || 0;
-  return (pid && readStat(pid)) || { pid, startTime: '' };
-}
-
-/** The process that is gVisor's kernel: it hands a signal on to the first process inside, and that to the program. */
-function kernelBelow(runsc: number): number | undefined {
-  const isKernel = (pid: number): boolean =>
-    readProc(`${pid}/cmdline`)?.split('\0').includes('boot') ?? false;
-  return childrenOf(runsc).find(({ pid }) => isKernel(pid))?.pid;
-}
-
-/**
- * Says how a program ended; throws `SANDBOX_FAILED` when nobody can. A sandbox that we signalled, perhaps before
- * there was a program in it, ends as we wanted.
- */
-function describeExit(
-  { report, complaint }: End,
-  counted: Figures,
-  signalled: 'SIGTERM' | 'SIGKILL' | undefined,
-): Exit {
-  if (report !== undefined && 'notStarted' in report) {
-    throw isolationFailed(`the program could not be started: ${getSystemErrorName(-report.notStarted)}`);
-  }
-  if (report === undefined && !signalled && !counted.oomKills) throw isolationFailed(complaint);
-  const code = report?.code ?? 128 + constants.signals[signalled ?? 'SIGKILL'];
-  const outOfMemory = signalled !== 'SIGKILL' && wasOutOfMemory(code, counted, true);
-  return { code: outOfMemory ? KILLED : code, outOfMemory, ...aboutProgram(counted) };
-}
-
-/** The processes of the group are those of the engine, and tell nothing of the program's. */
-function aboutProgram({ usage, ...rest }: Figures): Figures {
-  if (usage === undefined) return rest;
-  const { peakProcesses: _, ...known } = usage;
-  return { ...rest, usage: known };
-}
-
 /** Reads back what holds: from the cgroup's files and from the file system. */
 function readEnforced({ spec, stage, groups, capabilities }: GvisorParts): Enforced {
   const { limits } = spec.policy;
@@ -326,12 +312,4 @@ function readEnforced({ spec, stage, groups, capabilities }: GvisorParts): Enfor
       timeoutSec: { value: limits.timeoutSec.value, by: 'timer', default: limits.timeoutSec.default },
     },
   };
-}
-
-function isolationFailed(reason: string | undefined, cause?: unknown): SandboxError {
-  return new SandboxError(
-    'SANDBOX_FAILED',
-    `gVisor could not hold the sandbox: ${reason || 'it ended before its program did'}`,
-    { hint: 'Run: glovebox doctor --verify gvisor', cause },
-  );
 }

@@ -5,6 +5,7 @@ import { forgetCached, readCached, writeCached } from '../host/cache.ts';
 import type { CgroupHost } from '../host/cgroups/cgroup.ts';
 import { describeCgroups } from '../host/cgroups/describe.ts';
 import { findCgroups } from '../host/cgroups/find.ts';
+import { initProgram } from '../host/init/init.ts';
 import { InterpreterFinder, type InterpreterSettings } from '../host/interpreters.ts';
 import { LOOK, type Look, parseLook } from '../host/look.ts';
 import { namespaceSettings } from '../host/namespaces.ts';
@@ -24,7 +25,6 @@ import {
   type Tools,
 } from './engine.ts';
 import { type GivenRoot, interpretersIn, readGivenRoot, readState } from './givenRoot.ts';
-import { initProgram } from './init/init.ts';
 import type { GvisorSettings } from './settings.ts';
 import { lookInto, type TrialParts, tryOnce } from './trial.ts';
 

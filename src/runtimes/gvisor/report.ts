@@ -1,5 +1,7 @@
 /** How a sandbox ended: pure, from what its first process reported and what runsc said. */
 
+import { codeOf } from '../host/waitStatus.ts';
+
 /** What the report of the first process says. */
 export type Report =
   /** The program ran and ended with this code, 128 and its number for a signal. */
@@ -21,8 +23,7 @@ export function readReport(bytes: Buffer): Report {
   if (bytes.length < 4) return undefined;
   const first = bytes.readInt32LE(0);
   if (first < 0) return { notStarted: -first };
-  const signal = first & 0x7f;
-  return { code: signal === 0 ? (first >> 8) & 0xff : 128 + signal };
+  return { code: codeOf(first) };
 }
 
 /** What is kept of a complaint: a trace of Go's can have thousands of lines. */

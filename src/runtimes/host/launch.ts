@@ -16,7 +16,8 @@ export interface LauncherSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly stdin: Command['stdin'];
+  /** A descriptor where the program's own standard input is made already; it stays the caller's. */
+  readonly stdin: Command['stdin'] | number;
   /** What will be the program's standard output and error; given up with the launcher. */
   readonly output: OutputPipes;
   /** Passed on after the ones of the launcher itself. */
@@ -45,7 +46,7 @@ export class Launcher {
     this.exited.catch(() => {});
     // EPIPE: it has given up, and says why on its status.
     orders.on('error', () => {});
-    this.#hold('unref');
+    this.holdUs(false);
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
@@ -83,20 +84,29 @@ export class Launcher {
     assertFits(orders.program, orders.environment);
     const { text, variables } = writeOrders(orders);
     writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    this.#hold('ref');
+    this.holdUs(true);
     this.#orders.end(`\n${variables}`);
+  }
+
+  /** What it became is no reason for this process to go on; it ends with us, as before it had its orders. */
+  letGo(): void {
+    this.holdUs(false);
+    this.output.stdout.unref();
+    this.output.stderr.unref();
   }
 
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
-    this.#hold('ref');
+    this.holdUs(true);
     this.#orders.destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
   }
 
-  #hold(how: 'ref' | 'unref'): void {
+  /** Whether it, or the program that it became, keeps this process alive. */
+  holdUs(holds: boolean): void {
+    const how = holds ? 'ref' : 'unref';
     for (const held of [this.child, this.status, this.#orders]) held[how]();
   }
 }
@@ -123,7 +133,7 @@ function startByNode({
     // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
     detached: true,
     stdio: [
-      stdin === 'stream' ? 'pipe' : 'ignore',
+      stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
       ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
     ],
   });

@@ -30,7 +30,9 @@ export type LaunchStep =
    * Standard input is a socket: a pipe is put in its place, with a process that fills it. `owner` (`uid:gid`,
    * empty for ourselves) is who may open `/dev/stdin` again.
    */
-  | { readonly pipeInputFor: string };
+  | { readonly pipeInputFor: string }
+  /** Puts a pipe in place of standard input that nobody writes to yet: see `openInputPipe`. */
+  | { readonly pipeInput: true };
 
 /** The resource limits that bash's `ulimit` sets, by its option; the units are bash's. */
 const ULIMIT_OPTION = {
@@ -61,6 +63,8 @@ export interface Orders {
  * What fills standard input is nobody's child, so that the program has none that it did not start; as the first process
  * of a namespace we would be given it back. Then it is ours from the beginning: bash, which waits for one child by
  * waiting for any, would sometimes wait for it until its end.
+ *
+ * While it waits for its orders, descriptor 0 is what the program will have: `read <&4` would put the orders there.
  */
 const SCRIPT = `
 fail() { printf '{"failed":"%s"}\\n' "$1" >&3; exit 125; }
@@ -86,7 +90,7 @@ while [ "$1" != -- ]; do
     file) (umask 022; printf '%s' "$3" >"$2") || fail "could not write a file"; shift 3 ;;
     orders)
       printf '{"ready":true}\\n' >&3
-      IFS= read -r glovebox_fd <&4 || exit 0
+      IFS= read -r -u 4 glovebox_fd || exit 0
       . "$2" ;;
     cgroup) echo 0 >"$2" || fail "could not enter a cgroup"; shift 2 ;;
     limit)
@@ -104,6 +108,7 @@ while [ "$1" != -- ]; do
       exec 9<&-
       [ -z "$2" ] || chown "$2" /dev/fd/0 || fail "could not hand standard input over"
       shift 2 ;;
+    pipe) exec 0< <(:); wait $!; shift ;;
     status) printf '{"started":true}\\n' >&3; exec 3>&-; shift ;;
     *) fail "unknown step" ;;
   esac
@@ -185,6 +190,7 @@ function stepArguments(step: LaunchStep): string[] {
   if ('joinCgroup' in step) return ['cgroup', step.joinCgroup];
   if ('limit' in step) return ['limit', ULIMIT_OPTION[step.limit], String(step.value)];
   if ('pipeInputFor' in step) return ['input', step.pipeInputFor];
+  if ('pipeInput' in step) return ['pipe'];
   if ('mountMemory' in step) return ['memory', step.with, step.options, step.mountMemory];
   if ('mountTable' in step) return ['table', step.with, step.file, step.mountTable];
   if ('makeFolders' in step) return ['folders', String(step.makeFolders.length), ...step.makeFolders];

@@ -1,3 +1,4 @@
+import { readSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
 import { starterNow } from './starter/current.ts';
@@ -20,15 +21,20 @@ const FLOOD_PIPE_BYTES = 256 * 1024;
  */
 export class PipeSource implements ByteSource {
   readonly #socket: Socket;
+  readonly #descriptor: number;
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #chunk: Uint8Array | undefined;
   #ended = false;
+  #onlyWhatIsThere = false;
+  #holdsUs = true;
   #error: Error | undefined;
   #wake: () => void = () => {};
 
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    const buffer = this.#buffer;
     let bytes = 0;
-    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     const onread: OnReadOpts = {
       buffer,
       callback: (length) => {
@@ -63,28 +69,71 @@ export class PipeSource implements ByteSource {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    this.#socket.ref();
+    if (this.#holdsUs) this.#socket.ref();
     try {
       for (;;) {
-        if (this.#chunk === undefined && !this.#ended) {
-          const woken = new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-          this.#socket.resume();
-          await woken;
-        }
-        const chunk = this.#chunk;
-        this.#chunk = undefined;
-        if (chunk !== undefined) yield chunk;
-        else if (this.#error) throw this.#error;
-        else if (this.#ended) return;
+        const chunk = await this.take();
+        if (chunk === undefined) return;
+        yield chunk;
       }
     } finally {
       this.destroy();
     }
   }
 
+  /** The next chunk, undefined at the end; unlike an iteration it does not keep this process alive. */
+  async take(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const chunk = this.#chunk;
+      this.#chunk = undefined;
+      if (chunk !== undefined) return chunk;
+      if (this.#error) throw this.#error;
+      if (this.#ended || this.#socket.destroyed) return undefined;
+      if (this.#onlyWhatIsThere) return this.#takeWhatIsThere();
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#socket.resume();
+      await woken;
+    }
+  }
+
+  /**
+   * Ends it behind what is in the pipe when that has been read, whoever holds its other end: to be called when all whose
+   * output counts have ended.
+   */
+  finish(): void {
+    this.#onlyWhatIsThere = true;
+    this.#socket.pause();
+    this.#wake();
+  }
+
+  /** From here on whoever reads it is no reason for this process to go on either. */
+  unref(): void {
+    this.#holdsUs = false;
+    this.#socket.unref();
+  }
+
   destroy(): void {
     this.#socket.destroy();
+    this.#wake();
+  }
+
+  #takeWhatIsThere(): Uint8Array | undefined {
+    const length = readNow(this.#descriptor, this.#buffer);
+    if (length > 0) return this.#buffer.subarray(0, length);
+    this.destroy();
+    return undefined;
+  }
+}
+
+/** How many bytes there were to read from a descriptor that does not wait. */
+function readNow(descriptor: number, buffer: Uint8Array): number {
+  try {
+    return readSync(descriptor, buffer);
+  } catch (error) {
+    // Nothing is there, and somebody still holds the other end.
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
+    throw error;
   }
 }

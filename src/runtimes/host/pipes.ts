@@ -7,16 +7,17 @@ import {
   constants,
   fchownSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
   unlinkSync,
 } from 'node:fs';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
-import type { ByteSource } from '../runtime.ts';
 import { findExecutable } from './executables.ts';
 import type { Folder } from './folder.ts';
 import { ownedName } from './owner.ts';
@@ -40,8 +41,8 @@ export interface StreamOwner {
 
 /** Standard output and error of one program. */
 export interface OutputPipes {
-  readonly stdout: ByteSource;
-  readonly stderr: ByteSource;
+  readonly stdout: PipeSource;
+  readonly stderr: PipeSource;
   /** Descriptors for the child's `stdio`. */
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
@@ -57,6 +58,17 @@ export interface Channels {
   readonly orders: Pipe;
   /** Only where the program's input is a stream. */
   readonly stdin?: Pipe;
+}
+
+/** Standard input of one program, which is a true pipe from the beginning. */
+export interface InputPipe {
+  /** Does not keep this process alive. */
+  readonly writable: Socket;
+  /** A descriptor for the child's `stdio`. */
+  readonly child: number;
+  /** To be called once the child has it: whoever writes then hears when nobody reads any more. */
+  closeChildEnd(): void;
+  destroy(): void;
 }
 
 /** How many are made at once, for eight programs, and how few may be left before more are made. */
@@ -122,6 +134,51 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
 
 export function closeChannels({ status, orders, stdin }: Channels): void {
   for (const pipe of [status, orders, stdin]) if (pipe) closePipe(pipe);
+}
+
+/**
+ * The writing end of the pipe that a launcher has put in place of its standard input. It is one without a name: whoever
+ * opens `/dev/stdin` again when all was written gets the rest, and the end of it, and would wait at a FIFO. Does not
+ * keep this process alive.
+ */
+export function openInputPipe(pid: number, owner?: StreamOwner): Socket {
+  const descriptor = openSync(`/proc/${pid}/fd/0`, constants.O_WRONLY | constants.O_NONBLOCK);
+  if (owner) fchownSync(descriptor, owner.uid, owner.gid);
+  const writable = new Socket({ fd: descriptor, readable: false, writable: true });
+  writable.unref();
+  // EPIPE: nobody reads any more, which is the program's business.
+  writable.on('error', () => {});
+  return writable;
+}
+
+export async function takeInputPipe(owner?: StreamOwner): Promise<InputPipe> {
+  const pipe = await takePipe(owner);
+  // Opened anew: reading our own end never waits, and a program must.
+  const child = openAnew(pipe);
+  closeSync(pipe.read);
+  const writable = new Socket({ fd: pipe.write, readable: false, writable: true });
+  writable.unref();
+  // EPIPE: nobody reads any more, which is the program's business.
+  writable.on('error', () => {});
+  const closeChildEnd = once(() => closeSync(child));
+  return {
+    writable,
+    child,
+    closeChildEnd,
+    destroy() {
+      closeChildEnd();
+      writable.destroy();
+    },
+  };
+}
+
+function openAnew(pipe: Pipe): number {
+  try {
+    return openSync(`/proc/self/fd/${pipe.read}`, constants.O_RDONLY);
+  } catch (error) {
+    closePipe(pipe);
+    throw error;
+  }
 }
 
 async function takePipe(owner: StreamOwner | undefined): Promise<Pipe> {
@@ -239,7 +296,7 @@ export async function makeFifos(folder: string | Folder, paths: readonly string[
 }
 
 /** What was written to a stream so far, for a message about a program that did not start. */
-export async function leftIn(stream: ByteSource): Promise<string> {
+export async function leftIn(stream: AsyncIterable<Uint8Array>): Promise<string> {
   let text = '';
   const read = async (): Promise<void> => {
     for await (const chunk of stream) {

@@ -5,12 +5,11 @@
  */
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
-import type { Command } from '../runtime.ts';
 import { Folder } from './folder.ts';
 import { WRITABLE } from './furniture.ts';
 import { notStarted } from './hostGuest.ts';
 import { isBelow } from './interpreters.ts';
-import { Launcher } from './launch.ts';
+import { Launcher, type LauncherSpec } from './launch.ts';
 import { type LaunchStep, launcherArguments } from './launcher.ts';
 import { leftIn, type OutputPipes } from './pipes.ts';
 import { ownerOtherThanUs, type SandboxUser } from './sandboxUser.ts';
@@ -35,7 +34,7 @@ export interface Waiting {
   readonly launcher: Launcher;
   readonly status: Status;
   readonly orders: string;
-  readonly stdin: Command['stdin'];
+  readonly stdin: LauncherSpec['stdin'];
 }
 
 /** Shown inside as `/proc/1/environ`. */
@@ -55,8 +54,8 @@ export interface StageSpec {
   readonly steps: readonly LaunchStep[];
   /** For the first program. */
   readonly output: OutputPipes;
-  /** Whether the first program is given its input as it comes; otherwise it has none, or a file. */
-  readonly stdin?: 'stream';
+  /** Whether the first program is given its input as it comes, or by this descriptor; otherwise it has none, or a file. */
+  readonly stdin?: 'stream' | number;
 }
 
 const MOUNT_POINTS = ['/mnt', '/srv', '/media', '/opt', '/var', '/tmp', '/home'];
@@ -69,11 +68,15 @@ const DEADLINE_MS = 10_000;
 /** Where the process that made the stage finds the orders for the first program. */
 const FIRST_ORDERS = 'orders-first';
 
+/** How many files and folders a disk of this size may hold. */
+export function inodesFor(diskMb: number): number {
+  return Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
+}
+
 /** Makes a stage. Throws `SANDBOX_FAILED` with the reason when this host does not let us. */
 export async function createStage(spec: StageSpec): Promise<Stage> {
   const { enter, withUserNamespace, tools, user, diskMb, mount, steps, output } = spec;
-  const inodes = Math.max(1024, Math.ceil((diskMb * 1024 * 1024) / BYTES_PER_INODE));
-  const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodes},mode=0755,nosuid,nodev`;
+  const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodesFor(diskMb)},mode=0755,nosuid,nodev`;
   const memory: LaunchStep = { mountMemory: mount, options, with: tools.mount };
   const launcher = Launcher.start({
     argv: [...enter, ...launcherArguments(tools.bash, [memory, ...steps], `${mount}/${FIRST_ORDERS}`)],

@@ -29,6 +29,28 @@ export const NAMESPACES = {
   network: '/proc/self/fd/7',
 } as const;
 
+/** The variables that every program gets in a guest with these interpreters. */
+export function guestEnvironment(interpreters: FoundInterpreters): Readonly<Record<string, string>> {
+  return {
+    PATH: searchPath(interpreters),
+    HOME: WRITABLE.workspace,
+    PWD: WRITABLE.workspace,
+    LANG: 'C.UTF-8',
+    TMPDIR: WRITABLE.tmp,
+  };
+}
+
+/** The interpreter of a guest that was made with these. Throws `LANGUAGE_UNAVAILABLE`. */
+export function takeInterpreter(interpreters: FoundInterpreters, language: LanguageName): HostInterpreter {
+  const found = interpreters.get(language);
+  if (found instanceof SandboxError) throw found;
+  if (found !== undefined) return found;
+  throw new SandboxError('LANGUAGE_UNAVAILABLE', `This sandbox was not made for ${language}.`, {
+    hint: `Name ${language} when the sandbox is made.`,
+    details: { language },
+  });
+}
+
 /** What the guests share whose files are on a stage: each program of it starts there. */
 export abstract class StagedGuest extends HostGuest {
   readonly workspace = WRITABLE.workspace;
@@ -44,13 +66,7 @@ export abstract class StagedGuest extends HostGuest {
     this.#parts = parts;
     this.#workspaceFolder = workspaceFolder;
     this.#first = stage.first;
-    this.environment = {
-      PATH: searchPath(interpreters),
-      HOME: this.workspace,
-      PWD: this.workspace,
-      LANG: 'C.UTF-8',
-      TMPDIR: WRITABLE.tmp,
-    };
+    this.environment = guestEnvironment(interpreters);
   }
 
   /**
@@ -60,13 +76,7 @@ export abstract class StagedGuest extends HostGuest {
   protected abstract enterStage(entersNetwork: boolean): readonly string[];
 
   async interpreter(language: LanguageName): Promise<HostInterpreter> {
-    const found = this.#parts.interpreters.get(language);
-    if (found instanceof SandboxError) throw found;
-    if (found !== undefined) return found;
-    throw new SandboxError('LANGUAGE_UNAVAILABLE', `This sandbox was not made for ${language}.`, {
-      hint: `Name ${language} when the sandbox is made.`,
-      details: { language },
-    });
+    return takeInterpreter(this.#parts.interpreters, language);
   }
 
   /**

@@ -72,6 +72,7 @@ export function local({
       await swept;
       return createPlainGuest(spec, { interpreters: finder, cgroups: host });
     },
+    rest: async () => namespaces.rest?.(),
     async sweep() {
       return ((await host?.sweepEverywhere()) ?? 0) + (await sweepFolders());
     },

@@ -19,10 +19,13 @@ function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | un
   const { stdin, status, orders } = channels;
   const reading = (descriptor: number): Source => ({ descriptor, flags: constants.O_RDONLY });
   const writing = (descriptor: number): Source => ({ descriptor, flags: constants.O_WRONLY });
+  const input = stdin
+    ? reading(stdin.read)
+    : sourceOf(typeof spec.stdin === 'number' ? spec.stdin : 'ignore');
   const others = descriptors.map(sourceOf);
-  if (!others.every((source) => source !== undefined)) return undefined;
+  if (input === undefined || !others.every((source) => source !== undefined)) return undefined;
   const sources: Source[] = [
-    stdin ? reading(stdin.read) : 'ignore',
+    input,
     ...[writing(output.child.stdout), writing(output.child.stderr)],
     ...[writing(status.write), reading(orders.read)],
     ...others,

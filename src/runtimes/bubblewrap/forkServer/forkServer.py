@@ -1,0 +1,430 @@
+# The fork server: makes Python interpreters ready, each in namespaces of its own, by forking itself.
+#
+# It is the most trusted program of the project, so it does little and says how. It runs inside bubblewrap, in the view of the
+# file system that every program gets, in a PID namespace of its own, without a variable or a file of anybody. It never
+# reads what a program prints or makes; it reads lines of numbers from the host, and that is all it parses.
+#
+# For each program there are two processes, in namespaces that only they are in:
+#   - the keeper is PID 1. It builds the view, forks the program, waits for it, and reports how the kernel says that it ended,
+#     on a descriptor that the program does not have. Nothing can be read from it or written to it.
+#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program.
+#
+# The host names descriptors of ours (/proc/PID/fd) to open the other ends of the pipes; nothing else of it is ever open here.
+import sys
+
+COLD_MODULES = frozenset(sys.modules)
+
+import ctypes
+import gc
+import os
+import resource
+
+import _signal
+
+# The program finds only what an interpreter has when it starts, and what it was told to import meanwhile.
+for name in set(sys.modules) - COLD_MODULES:
+    del sys.modules[name]
+
+# From <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/sockios.h>.
+NEW_MOUNT, NEW_CGROUP, NEW_UTS, NEW_IPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+NEW_USER, NEW_PID, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
+READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND = 1, 2, 4, 8, 32, 4096
+SET_DUMPABLE, SET_SECCOMP, DROP_BOUNDING, NO_NEW_PRIVILEGES, AMBIENT = 4, 22, 24, 38, 47
+SECCOMP_FILTER, CLEAR_ALL = 2, 4
+GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 1
+CAPABILITY_VERSION = 0x20080522
+# From <linux/fcntl.h>: nothing may be written, cut off or added, and no seal either.
+ADD_SEALS, ALL_SEALS = 1033, 0xF
+CLONE = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]
+
+# Where a program's first descriptors beyond the usual three are: the keeper's report, the orders, the file system's root.
+REPORT, ORDERS, ROOT = 3, 4, 5
+INSIDE = 1000
+
+# With the interpreter's lock held, as a child goes on where the call was.
+libc = ctypes.PyDLL(None, use_errno=True)
+libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+libc.syscall.restype = ctypes.c_long
+libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p]
+
+
+def check(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+    return result
+
+
+def mount(source, target, kind, flags, options=''):
+    names = [None if name is None else name.encode() for name in (source, target, kind, options)]
+    check(libc.mount(names[0], names[1], names[2], flags, names[3]), 'mount ' + target)
+
+
+def prctl(option, *arguments):
+    padded = list(arguments) + [0] * (4 - len(arguments))
+    return check(libc.prctl(option, *padded), 'prctl %d' % option)
+
+
+class Instructions(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('first', ctypes.c_void_p)]
+
+
+def read_line(descriptor):
+    """A line of the host's, or what there was before its end."""
+    line = b''
+    while not line.endswith(b'\n'):
+        # One at a time: what follows may be another reader's.
+        byte = os.read(descriptor, 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode('ascii').strip()
+
+
+def answer(*words):
+    os.write(1, (' '.join(map(str, words)) + '\n').encode('ascii', 'backslashreplace'))
+
+
+def close_all_from(first):
+    os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def clone(flags):
+    """As os.fork, into new namespaces. The C library is not told: the child must only call the kernel, or fork."""
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = libc.syscall(CLONE, flags | _signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    else:
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+    return check(pid, 'clone')
+
+
+def drop_bounding():
+    """No capability can be had again. Itself a right, which is lost with another user."""
+    for capability in range(64):
+        if libc.prctl(DROP_BOUNDING, capability, 0, 0, 0) < 0:
+            break
+
+
+def give_up_rights(instructions):
+    """No capability in any set, none to be gained, and the filter on system calls: from here on for good."""
+    drop_bounding()
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    check(libc.capset(header, (ctypes.c_uint32 * 6)()), 'capset')
+    prctl(AMBIENT, CLEAR_ALL)
+    prctl(NO_NEW_PRIVILEGES, 1)
+    prctl(SET_SECCOMP, SECCOMP_FILTER, ctypes.addressof(instructions))
+
+
+def build_view(disk_kb, inodes, owner):
+    """The mounts that a program has for itself, over those that all share. Leaves the root of its files open as ROOT."""
+    mount('glovebox', '/tmp', 'tmpfs', NO_SUID | NO_DEVICES, 'mode=0755,size=%dk,nr_inodes=%d' % (disk_kb, inodes))
+    for name, mode in (('workspace', 0o755), ('tmp', 0o1777), ('shm', 0o1777)):
+        path = '/tmp/' + name
+        os.mkdir(path)
+        os.chmod(path, mode)
+        os.chown(path, owner, owner)
+    os.close(os.open('/tmp/nothing', os.O_CREAT | os.O_WRONLY, 0o444))
+    root = os.open('/tmp', os.O_PATH | os.O_DIRECTORY)
+    if root != ROOT:
+        os.dup2(root, ROOT, inheritable=False)
+        os.close(root)
+    mount('proc', '/proc', 'proc', NO_SUID | NO_DEVICES | NO_PROGRAMS)
+    # No further user namespace, whoever asks.
+    with open('/proc/sys/user/max_user_namespaces', 'w') as limit:
+        limit.write('0')
+    mount('/proc/sys', '/proc/sys', None, BIND)
+    mount(None, '/proc/sys', None, BIND | REMOUNT | READ_ONLY | NO_SUID | NO_DEVICES | NO_PROGRAMS)
+    for hidden in ('/proc/keys', '/proc/key-users'):
+        if os.path.exists(hidden):
+            mount('/tmp/nothing', hidden, None, BIND)
+            mount(None, hidden, None, BIND | REMOUNT | READ_ONLY | NO_SUID | NO_DEVICES)
+    mount('devpts', '/dev/pts', 'devpts', NO_SUID | NO_PROGRAMS, 'newinstance,ptmxmode=0666,mode=620')
+    mount('/tmp/workspace', '/workspace', None, BIND)
+    mount('/tmp/shm', '/dev/shm', None, BIND)
+    mount('/tmp/tmp', '/tmp', None, BIND)
+    os.chdir('/workspace')
+
+
+def raise_loopback():
+    descriptor = check(libc.socket(2, 2, 0), 'socket')
+    request = ctypes.create_string_buffer(b'lo', 40)
+    check(libc.ioctl(descriptor, GET_FLAGS, request), 'the loopback')
+    request[16] = ord(request[16]) | UP
+    check(libc.ioctl(descriptor, SET_FLAGS, request), 'the loopback')
+    os.close(descriptor)
+
+
+def keep(pid, instructions):
+    """What is left of the keeper once the program is there: it waits, reports and ends, and everything with it."""
+    try:
+        os.dup2(REPORT, 0, inheritable=False)
+        close_all_from(1)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        give_up_rights(instructions)
+        while True:
+            ended, status = os.waitpid(-1, 0)
+            if ended == pid:
+                os.write(0, status.to_bytes(4, 'little'))
+                os._exit(0)
+    finally:
+        os._exit(70)
+
+
+def become_user(limits, instructions, is_mapped_by_root):
+    """What is left of the program's rights and descriptors."""
+    os.setsid()
+    for which, value in zip(LIMITS, limits):
+        if value >= 0:
+            hard = resource.getrlimit(which)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(which, (value, value))
+    if is_mapped_by_root:
+        drop_bounding()
+        os.setgroups([])
+        os.setresgid(INSIDE, INSIDE, INSIDE)
+        os.setresuid(INSIDE, INSIDE, INSIDE)
+    give_up_rights(instructions)
+    # As after an exec: what a program may read of itself.
+    prctl(SET_DUMPABLE, 1)
+
+
+LIMITS = (
+    resource.RLIMIT_CORE,
+    resource.RLIMIT_NOFILE,
+    resource.RLIMIT_FSIZE,
+    resource.RLIMIT_CPU,
+    resource.RLIMIT_DATA,
+    resource.RLIMIT_NPROC,
+)
+
+
+def read_exactly(descriptor, count):
+    data = b''
+    while len(data) < count:
+        more = os.read(descriptor, count - len(data))
+        if not more:
+            # Nobody wants a program from us any more.
+            os._exit(0)
+        data += more
+    return data
+
+
+def copy_to(target, size):
+    while size > 0:
+        data = os.read(ORDERS, min(size, 1 << 16))
+        if not data:
+            os._exit(0)
+        size -= len(data)
+        while data:
+            data = data[os.write(target, data) :]
+
+
+def take_orders():
+    """
+    Waits for them, and does what is to be done before the program begins: its input, its files. Returns its arguments
+    and variables.
+    """
+    length = int.from_bytes(read_exactly(ORDERS, 4), 'little')
+    words = iter([os.fsdecode(word) for word in read_exactly(ORDERS, length).split(b'\0')[:-1]])
+    kind, size = next(words), int(next(words))
+    arguments = [next(words) for _ in range(int(next(words)))]
+    files = [(next(words), int(next(words))) for _ in range(int(next(words)))]
+    if kind != 'stream':
+        place_input(kind, size)
+    for path, size in files:
+        make_folders(path)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        copy_to(file, size)
+        os.fchmod(file, 0o644)
+        os.close(file)
+    close_all_from(3)
+    return arguments, dict(variable.split('=', 1) for variable in words)
+
+
+def place_input(kind, size):
+    if kind == 'nothing':
+        source = os.open('/dev/null', os.O_RDONLY)
+    else:
+        memory = os.memfd_create('stdin', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        copy_to(memory, size)
+        # It is the program's own, and still no more than what it was given.
+        check(libc.fcntl(memory, ADD_SEALS, ALL_SEALS), 'the seals of the input')
+        # Once more, so that it can be read only and from its beginning.
+        source = os.open('/proc/self/fd/%d' % memory, os.O_RDONLY)
+        os.close(memory)
+    os.dup2(source, 0)
+    os.close(source)
+
+
+def make_folders(path):
+    for end in (index for index, character in enumerate(path) if character == '/'):
+        try:
+            os.mkdir(path[:end])
+        except FileExistsError:
+            continue
+        os.chmod(path[:end], 0o755)
+
+
+class Child:
+    """One to be made: its pipes, and what it shall be held to."""
+
+    def __init__(self, words):
+        self.name, self.disk_kb, self.inodes, *self.limits = map(int, words)
+        # Each (to read, to write); the host has one end of each.
+        self.pipes = [os.pipe() for _ in range(5)]
+        (_, self.host_input), (self.host_output, _), (self.host_errors, _), (_, self.host_orders), (self.host_report, _) = (
+            self.pipes
+        )
+
+    def ends(self):
+        """What the host opens."""
+        return self.host_input, self.host_output, self.host_errors, self.host_orders, self.host_report
+
+    def place(self):
+        """The child's ends where they belong, and nothing else open."""
+        (standard_input, _), (_, output), (_, errors), (orders, _), (_, report) = self.pipes
+        # Above everything that they could overwrite.
+        wanted = (standard_input, output, errors, report, orders)
+        moved = [os.dup(descriptor) for descriptor in wanted]
+        base = max(moved) + 1
+        for offset, descriptor in enumerate(moved):
+            os.dup2(descriptor, base + offset, inheritable=False)
+        for place in range(len(moved)):
+            os.dup2(base + place, place, inheritable=place < 3)
+        close_all_from(len(moved))
+
+    def give_to(self, owner):
+        """The program may open its standard streams again, by name."""
+        for descriptor in self.pipes[0] + self.pipes[1] + self.pipes[2]:
+            os.fchown(descriptor, owner, owner)
+
+    def close(self):
+        for pipe in self.pipes:
+            for descriptor in pipe:
+                os.close(descriptor)
+
+
+class Server:
+    def __init__(self):
+        self.is_mapped_by_root = read_line(0) == 'root'
+        self.has_own_network = read_line(0) == 'own'
+        filter_bytes = bytes.fromhex(read_line(0))
+        self.filter = ctypes.create_string_buffer(filter_bytes, len(filter_bytes))
+        self.instructions = Instructions(len(filter_bytes) // 8, ctypes.addressof(self.filter))
+        self.preload = [name for name in read_line(0).split(',') if name]
+        self.children = {}
+        self.count = 0
+
+    def begin(self):
+        if self.is_mapped_by_root:
+            # Root only to be given users of its own by the host's root; then it has no right on the host any more.
+            os.setgroups([])
+            # One with nothing over it: bubblewrap covers what root could write, and then none of ours could have its own.
+            mount('proc', '/proc', 'proc', NO_SUID | NO_DEVICES | NO_PROGRAMS)
+            check(libc.unshare(NEW_USER | NEW_MOUNT), 'unshare')
+            answer('map')
+            read_line(0)
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+            prctl(SET_DUMPABLE, 1)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)
+        for name in self.preload:
+            try:
+                __import__(name)
+            except BaseException as error:
+                answer('failed', 'preload', name, repr(error))
+                os._exit(70)
+        if len(os.listdir('/proc/self/task')) > 1:
+            answer('failed', 'preload', 'starts threads, which no fork takes along')
+            os._exit(70)
+        # What is there already is never garbage: a collection need not touch it, which would copy it.
+        gc.collect()
+        gc.freeze()
+
+    def users(self):
+        """The keeper's and the program's, in our numbers. Root's children are all different people."""
+        if not self.is_mapped_by_root:
+            return None, os.getuid()
+        self.count += 1
+        return 2 * self.count - 1, 2 * self.count
+
+    def make(self, words):
+        child = Child(words)
+        keeper, program = self.users()
+        if keeper is not None:
+            child.give_to(program)
+        flags = NEW_USER | NEW_PID | NEW_MOUNT | NEW_IPC | NEW_UTS | (NEW_NETWORK if self.has_own_network else 0)
+        pid = clone(flags)
+        if pid == 0:
+            return child
+        for name, user in (('uid_map', os.getuid()), ('gid_map', os.getgid())):
+            if keeper is None and name == 'gid_map':
+                with open('/proc/%d/setgroups' % pid, 'w') as file:
+                    file.write('deny')
+            lines = '%d %d 1\n' % (INSIDE, user) if keeper is None else '0 %d 1\n%d %d 1\n' % (keeper, INSIDE, program)
+            with open('/proc/%d/%s' % (pid, name), 'w') as file:
+                file.write(lines)
+        self.children[child.name] = child
+        answer('made', child.name, pid, program, *child.ends())
+        return None
+
+    def serve(self):
+        """Does what the host asks for. Returns only in a child, with what it shall become."""
+        answer('ready')
+        while True:
+            command, *words = read_line(0).split() or ['end']
+            if command == 'make':
+                try:
+                    child = self.make(words)
+                except OSError as error:
+                    # The host has no more use for a server that cannot make what it should.
+                    answer('failed', 'make', error)
+                    os._exit(70)
+                if child is not None:
+                    return child
+            elif command == 'opened':
+                self.children.pop(int(words[0])).close()
+            else:
+                os._exit(0)
+
+    def become(self, child):
+        """In a child: the keeper, and forked by it the program, which alone returns."""
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+        child.place()
+        if read_line(ORDERS) != 'go':
+            os._exit(0)
+        check(libc.unshare(NEW_CGROUP), 'unshare')
+        owner = INSIDE
+        if self.is_mapped_by_root:
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+        build_view(child.disk_kb, child.inodes, owner)
+        if self.has_own_network:
+            raise_loopback()
+        prctl(SET_DUMPABLE, 0)
+        pid = os.fork()
+        if pid != 0:
+            keep(pid, self.instructions)
+        become_user(child.limits, self.instructions, self.is_mapped_by_root)
+
+
+def wait_for_program():
+    server = Server()
+    server.begin()
+    child = server.serve()
+    try:
+        server.become(child)
+    except BaseException as error:
+        os.write(2, ('%s\n' % error).encode('utf-8', 'backslashreplace'))
+        os._exit(70)
+    touch()
+    reseed()
+    os.write(REPORT, b'R')
+    os.close(REPORT)
+    return take_orders()
+
+
+become_main('/workspace/main.py', *wait_for_program())
