@@ -1,19 +1,30 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import type { Command } from '../runtime.ts';
+import { bashCommand, sendToBash } from './bashLauncher.ts';
 import { notStarted } from './hostGuest.ts';
-import { ORDERS_FD, type Orders, STATUS_FD, writeOrders } from './launcher.ts';
+import { type LaunchStep, ORDERS_FD, type Orders, STATUS_FD } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
 import { readStat } from './procfs.ts';
 import type { HostProcess } from './starter/hostProcess.ts';
 import { startByStarter } from './starter/startByStarter.ts';
 
+/** What a launcher that enters nothing has to itself. */
+export type MadeNamespaces = 'nothing' | 'mounts' | 'user and mounts';
+
 export interface LauncherSpec {
-  /** The whole command line, with what `launcherArguments` makes at its end. */
-  readonly argv: readonly string[];
+  readonly bash: string;
+  /** The command that makes or enters namespaces, at the end of which it is told what to run there; none for none. */
+  readonly enter: readonly string[];
+  /** What that makes, where a process of ours can do as much by itself. */
+  readonly makes?: MadeNamespaces;
+  /** What it does at once. */
+  readonly steps: readonly LaunchStep[];
+  /** Where it looks for its orders, as a path of its own. */
+  readonly orders: string;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   /** A descriptor where the program's own standard input is made already; it stays the caller's. */
@@ -35,12 +46,14 @@ export class Launcher {
   /** Rejects when it could not be started at all. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
   readonly #orders: Socket;
+  readonly #send: StartedLauncher['send'];
 
-  private constructor({ child, status, orders }: StartedLauncher, output: OutputPipes) {
+  private constructor({ child, status, orders, send }: StartedLauncher, output: OutputPipes) {
     this.child = child;
     this.output = output;
     this.status = status;
     this.#orders = orders;
+    this.#send = send;
     // Listened to from the very start: a short program has ended before anything else is known of it.
     this.exited = once(child, 'exit') as typeof this.exited;
     this.exited.catch(() => {});
@@ -77,15 +90,14 @@ export class Launcher {
   }
 
   /**
-   * Writes the orders to `file`, which is where it was told to look, and sends it off. Throws `INPUT_INVALID`
-   * for what no program can be given; then it still waits.
+   * Sends it off with these orders, by way of `file`, which is where it was told to look, as we reach it. Throws
+   * `INPUT_INVALID` for what no program can be given; then it still waits.
    */
   give(orders: Orders, file: string): void {
     assertFits(orders.program, orders.environment);
-    const { text, variables } = writeOrders(orders);
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    const bytes = this.#send(orders, file);
     this.holdUs(true);
-    this.#orders.end(`\n${variables}`);
+    this.#orders.end(bytes);
   }
 
   /** What it became is no reason for this process to go on; it ends with us, as before it had its orders. */
@@ -116,17 +128,19 @@ export interface StartedLauncher {
   readonly child: HostProcess;
   readonly status: Socket;
   readonly orders: Socket;
+  /** Puts the orders where it looks for them; what it answers is for its descriptor. */
+  readonly send: (orders: Orders, file: string) => string | Uint8Array;
 }
 
 function startByNode({
-  argv,
-  cwd,
   environment,
   stdin,
   output,
   descriptors = [],
+  cwd,
+  ...launcher
 }: LauncherSpec): StartedLauncher {
-  const [file = '', ...args] = argv;
+  const [file = '', ...args] = bashCommand(launcher);
   const child = spawn(file, args, {
     cwd,
     env: { ...environment },
@@ -144,7 +158,7 @@ function startByNode({
   }
   output.closeChildEnds();
   const pipe = (descriptor: number): Socket => child.stdio[descriptor] as Socket;
-  return { child, status: pipe(STATUS_FD), orders: pipe(ORDERS_FD) };
+  return { child, status: pipe(STATUS_FD), orders: pipe(ORDERS_FD), send: sendToBash };
 }
 
 /** What the kernel takes for one argument or variable (`MAX_ARG_STRLEN`), and always takes in all. */

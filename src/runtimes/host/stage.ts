@@ -10,7 +10,7 @@ import { WRITABLE } from './furniture.ts';
 import { notStarted } from './hostGuest.ts';
 import { isBelow } from './interpreters.ts';
 import { Launcher, type LauncherSpec } from './launch.ts';
-import { type LaunchStep, launcherArguments } from './launcher.ts';
+import type { LaunchStep } from './launcher.ts';
 import { leftIn, type OutputPipes } from './pipes.ts';
 import { ownerOtherThanUs, type SandboxUser } from './sandboxUser.ts';
 import { readStatus, type Status } from './status.ts';
@@ -45,6 +45,8 @@ export interface StageSpec {
   readonly enter: readonly string[];
   /** Whether that makes a user namespace, which an ordinary user needs for the others. */
   readonly withUserNamespace: boolean;
+  /** Whether a process that only makes mounts of its own, and that user namespace, would do as well. */
+  readonly needsOnlyMounts?: boolean;
   readonly tools: { readonly bash: string; readonly mount: string };
   readonly user: SandboxUser;
   readonly diskMb: number;
@@ -79,7 +81,11 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
   const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodesFor(diskMb)},mode=0755,nosuid,nodev`;
   const memory: LaunchStep = { mountMemory: mount, options, with: tools.mount };
   const launcher = Launcher.start({
-    argv: [...enter, ...launcherArguments(tools.bash, [memory, ...steps], `${mount}/${FIRST_ORDERS}`)],
+    bash: tools.bash,
+    enter,
+    ...(spec.needsOnlyMounts ? { makes: withUserNamespace ? 'user and mounts' : 'mounts' } : {}),
+    steps: [memory, ...steps],
+    orders: `${mount}/${FIRST_ORDERS}`,
     cwd: '/',
     environment: LAUNCHER_ENVIRONMENT,
     stdin: spec.stdin,

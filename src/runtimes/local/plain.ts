@@ -20,7 +20,6 @@ import { HostGuest, notStarted } from '../host/hostGuest.ts';
 import { openInput, prepareInput } from '../host/input.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { Launcher } from '../host/launch.ts';
-import { launcherArguments } from '../host/launcher.ts';
 import { ownedName } from '../host/owner.ts';
 import { type OutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
@@ -89,7 +88,7 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
 function startLauncher(bash: string, home: string, output: OutputPipes, stdin: Command['stdin']): Waiting {
   const orders = join(home, `orders-${randomUUID()}`);
   const launcher = Launcher.start({
-    argv: launcherArguments(bash, [], orders),
+    ...{ bash, enter: [], makes: 'nothing', steps: [], orders },
     cwd: join(home, 'workspace'),
     environment: {},
     stdin,

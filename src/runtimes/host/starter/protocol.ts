@@ -5,7 +5,10 @@ import { constants } from 'node:fs';
 export type Source = { readonly descriptor: number; readonly flags: number } | 'ignore';
 
 export interface StartSpec {
+  /** A program and its arguments; with `waits`, the steps of `launcher.h`. */
   readonly argv: readonly string[];
+  /** Whether it is a launcher, which waits for what it shall become. */
+  readonly waits?: boolean;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   /** From descriptor 0 on. */
@@ -24,7 +27,7 @@ export type Answer =
   | { readonly kind: 'pipe'; readonly id: number; readonly read: number; readonly write: number }
   | { readonly kind: 'checked'; readonly id: number };
 
-const REQUEST = { start: 1, signal: 2, makePipes: 3, forget: 4, enlarge: 5, check: 6 } as const;
+const REQUEST = { start: 1, signal: 2, makePipes: 3, forget: 4, enlarge: 5, check: 6, prepare: 7 } as const;
 
 const HEADER_BYTES = 12;
 
@@ -37,11 +40,11 @@ const MOST_DESCRIPTORS = 32;
 
 /** The request to start a program; undefined for what the starter does not take, but the kernel might. */
 export function startRequest(id: number, spec: StartSpec): Buffer | undefined {
-  const { argv, cwd, environment, sources } = spec;
+  const { argv, waits = false, cwd, environment, sources } = spec;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const words = [cwd, ...argv, ...variables];
   // It looks for no program, and a word is ended by a NUL.
-  if (!argv[0]?.includes('/') || words.some((word) => word.includes('\0'))) return undefined;
+  if ((!waits && !argv[0]?.includes('/')) || words.some((word) => word.includes('\0'))) return undefined;
   if (argv.length + variables.length > MOST_WORDS || sources.length > MOST_DESCRIPTORS) return undefined;
   const numbers = [
     ...[argv.length, variables.length, sources.length],
@@ -53,7 +56,7 @@ export function startRequest(id: number, spec: StartSpec): Buffer | undefined {
   ];
   const text = Buffer.from(words.map((word) => `${word}\0`).join(''));
   const body = Buffer.concat([toBytes(numbers), text]);
-  return body.length > MOST_BYTES ? undefined : request(REQUEST.start, id, body);
+  return body.length > MOST_BYTES ? undefined : request(waits ? REQUEST.prepare : REQUEST.start, id, body);
 }
 
 export function signalRequest(pid: number, signal: number): Buffer {

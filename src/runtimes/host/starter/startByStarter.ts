@@ -1,9 +1,11 @@
 import { closeSync, constants, fstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { bashCommand, sendToBash } from '../bashLauncher.ts';
 import type { LauncherSpec, StartedLauncher } from '../launch.ts';
 import { type Channels, closeChannels } from '../pipes.ts';
 import { starterNow } from './current.ts';
 import type { Source } from './protocol.ts';
+import { beginningWords, orderBytes } from './words.ts';
 
 /** Undefined where there is no starter, and for what it cannot do; then nothing of the output was given up. */
 export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined {
@@ -15,7 +17,7 @@ export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined 
 }
 
 function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | undefined {
-  const { argv, cwd, environment, output, descriptors = [] } = spec;
+  const { cwd, environment, makes, output, descriptors = [] } = spec;
   const { stdin, status, orders } = channels;
   const reading = (descriptor: number): Source => ({ descriptor, flags: constants.O_RDONLY });
   const writing = (descriptor: number): Source => ({ descriptor, flags: constants.O_WRONLY });
@@ -30,7 +32,11 @@ function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | un
     ...[writing(status.write), reading(orders.read)],
     ...others,
   ];
-  const child = starterNow()?.start({ argv, cwd, environment, sources }, stdin?.write);
+  const steps = makes && beginningWords(makes, spec.steps);
+  const begins = steps
+    ? { argv: steps, waits: true, environment: {} }
+    : { argv: bashCommand(spec), environment };
+  const child = starterNow()?.start({ ...begins, cwd, sources }, stdin?.write);
   if (child === undefined) return undefined;
   let isOpen = true;
   const closeTheirs = (): void => {
@@ -46,6 +52,7 @@ function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | un
     child,
     status: new Socket({ fd: status.read, readable: true, writable: false }),
     orders: new Socket({ fd: orders.write, readable: false, writable: true }),
+    send: steps ? (given) => orderBytes(given, environment) : sendToBash,
   };
 }
 

@@ -16,6 +16,7 @@
  *   FORGET      nothing
  *   ENLARGE     a pipe of PID's, and how many bytes it shall hold
  *   CHECK       a pipe of PID's to write to, and four bytes that we write there
+ *   PREPARE     as START, with steps in place of the arguments: a process that does them and waits (launcher.h)
  *
  * An answer is its kind, the request's number, and two more numbers:
  *
@@ -34,11 +35,11 @@
 #include <linux/wait.h>
 
 #include "../../freestanding.h"
+#include "launcher.h"
 
-enum { START = 1, SIGNAL, MAKE_PIPES, FORGET, ENLARGE, CHECK };
+enum { START = 1, SIGNAL, MAKE_PIPES, FORGET, ENLARGE, CHECK, PREPARE };
 enum { STARTED = 1, FAILED, EXITED, PIPE, CHECKED };
 
-#define EINTR 4
 #define ENOSYS 38
 #define ALL_SIGNALS (~0ul)
 
@@ -77,6 +78,7 @@ static int pipes[2 * PIPES];
 static unsigned int pipe_ends;
 static const char *asker;
 static long self;
+static long signals;
 
 static void answer(int kind, unsigned int id, int first, int second) {
   int frame[4] = {kind, (int)id, first, second};
@@ -86,12 +88,6 @@ static void answer(int kind, unsigned int id, int first, int second) {
     if (written < 0 && written != -EINTR) leave(0);
     if (written > 0) done += written;
   }
-}
-
-static unsigned int length_of(const char *text) {
-  unsigned int length = 0;
-  while (text[length]) length++;
-  return length;
 }
 
 /* Out of the way of what programs get. */
@@ -104,16 +100,10 @@ static long move_above(long fd) {
 
 /* Opens what a descriptor of PID leads to. Never waits: a named pipe without another end would. */
 static long open_source(struct source source) {
-  static char path[64] = "/proc/";
-  char digits[12];
-  unsigned int length = 6, count = 0, number = (unsigned int)source.number;
+  static char path[64];
   if (source.number < 0) return move_above(call(__NR_openat, AT_FDCWD, "/dev/null", source.flags | O_CLOEXEC));
-  for (const char *pid = asker; *pid; pid++) path[length++] = *pid;
-  for (const char *folder = "/fd/"; *folder; folder++) path[length++] = *folder;
-  do digits[count++] = (char)('0' + number % 10);
-  while (number /= 10);
-  while (count > 0) path[length++] = digits[--count];
-  path[length] = 0;
+  char *end = append(append(append(path, "/proc/"), asker), "/fd/");
+  append_number(end, (unsigned int)source.number);
   long fd = move_above(call(__NR_openat, AT_FDCWD, path, source.flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (fd >= 0) call(__NR_fcntl, fd, F_SETFL, source.flags & ~O_ACCMODE);
   return fd;
@@ -123,9 +113,35 @@ static void close_all(const int *fds, unsigned int count) {
   for (unsigned int index = 0; index < count; index++) call(__NR_close, fds[index]);
 }
 
+/* What PID holds back of the modes of new files now, not when we were started. Before Linux 4.7 nobody says. */
+static void take_umask(void) {
+  static char path[64], text[1024];
+  append(append(append(path, "/proc/"), asker), "/status");
+  long fd = call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long length = call(__NR_read, fd, text, sizeof text - 1);
+  call(__NR_close, fd);
+  for (char *line = text; length > 0 && *line; line++) {
+    if (!begins(line, "\nUmask:\t")) continue;
+    unsigned int mask = 0;
+    for (char *digit = line + 8; *digit >= '0' && *digit <= '7'; digit++) mask = 8 * mask + (unsigned int)(*digit - '0');
+    call(__NR_umask, mask);
+    return;
+  }
+}
+
+/* What a process that goes on as a copy of us has of ours: an end of a pipe would keep it from ending. */
+static void close_ours(unsigned int descriptors) {
+  close_all(opened, descriptors);
+  close_all(pipes, pipe_ends);
+  call(__NR_close, CONTROL);
+  call(__NR_close, ANSWERS);
+  call(__NR_close, signals);
+}
+
 /* In the child, which ends with us: nobody else knows of it. The error when it could not become the program. */
-static long become(unsigned int id, const char *folder, char **arguments, char **variables, unsigned int descriptors) {
+static long become(struct header header, const char *folder, char **arguments, char **variables, unsigned int descriptors) {
   unsigned long none = 0;
+  unsigned int id = header.id;
   call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (call(__NR_getppid, 0) != self) leave(0);
   call(__NR_setsid, 0);
@@ -135,17 +151,24 @@ static long become(unsigned int id, const char *folder, char **arguments, char *
   }
   long result = call(__NR_chdir, folder);
   if (result < 0) return result;
+  take_umask();
   answer(STARTED, id, (int)call(__NR_getpid, 0), 0);
   call(__NR_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
+  if (header.kind == PREPARE) {
+    close_ours(descriptors);
+    launch(arguments, self);
+  }
   return call(__NR_execve, arguments[0], arguments, variables);
 }
 
-static void start(unsigned int id, char *body, unsigned int length) {
+static void start(struct header header, char *body) {
+  unsigned int id = header.id, length = header.length;
   struct start *counts = (struct start *)body;
   struct source *sources = (struct source *)(counts + 1);
   unsigned int position = sizeof *counts, word = 0;
   if (length < position || counts->descriptors > DESCRIPTORS) leave(2);
-  if (counts->arguments > WORDS || counts->variables > WORDS - counts->arguments || !counts->arguments) leave(2);
+  if (counts->arguments > WORDS || counts->variables > WORDS - counts->arguments) leave(2);
+  if (header.kind == START && !counts->arguments) leave(2);
   position += counts->descriptors * sizeof *sources;
   if (position >= length || body[length - 1]) leave(2);
   char *folder = body + position;
@@ -154,7 +177,7 @@ static void start(unsigned int id, char *body, unsigned int length) {
     if (word > counts->arguments + counts->variables) leave(2);
     words[word++] = body + position;
   }
-  if (counts->variables == 0) words[word++] = 0;
+  if (word == counts->arguments) words[word++] = 0;
   if (word != counts->arguments + counts->variables + 1) leave(2);
   words[word] = 0;
 
@@ -169,7 +192,7 @@ static void start(unsigned int id, char *body, unsigned int length) {
   }
   long child = call(__NR_clone, SIGCHLD, 0, 0, 0, 0);
   if (child == 0) {
-    long result = become(id, folder, words, words + counts->arguments + 1, counts->descriptors);
+    long result = become(header, folder, words, words + counts->arguments + 1, counts->descriptors);
     answer(FAILED, id, (int)-result, 0);
     leave(127);
   }
@@ -224,9 +247,10 @@ static void do_request(void) {
   struct header *header = &in.header;
   const int *numbers = (const int *)in.body;
   static const unsigned char lengths[] = {[SIGNAL] = 8, [MAKE_PIPES] = 4, [FORGET] = 0, [ENLARGE] = 8, [CHECK] = 8};
-  if (header->kind < START || header->kind > CHECK) leave(2);
-  if (header->kind != START && header->length != lengths[header->kind]) leave(2);
-  if (header->kind == START) start(header->id, in.body, header->length);
+  if (header->kind < START || header->kind > PREPARE) leave(2);
+  int starts = header->kind == START || header->kind == PREPARE;
+  if (!starts && header->length != lengths[header->kind]) leave(2);
+  if (starts) start(*header, in.body);
   if (header->kind == SIGNAL) signal_child(numbers);
   if (header->kind == MAKE_PIPES) make_pipes(header->id, (unsigned int)numbers[0]);
   if (header->kind == FORGET) forget_pipes();
@@ -282,7 +306,7 @@ static void begin(long *stack) {
   self = call(__NR_getpid, 0);
   close_the_rest();
   call(__NR_rt_sigprocmask, SIG_SETMASK, &all, 0, sizeof all);
-  long signals = call(__NR_signalfd4, -1, &ends, sizeof ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  signals = call(__NR_signalfd4, -1, &ends, sizeof ends, SFD_CLOEXEC | SFD_NONBLOCK);
   signals = move_above(signals);
   if (signals < 0) leave(2);
   struct pollfd watched[2] = {{CONTROL, POLLIN, 0}, {(int)signals, POLLIN, 0}};

@@ -102,7 +102,7 @@ export class Starter {
     const request = startRequest(id, spec);
     if (request === undefined || !this.#isOpen) return undefined;
     const input = stdin === undefined ? null : new Socket({ fd: stdin, readable: false, writable: true });
-    const child = new StartedProcess(spec.argv[0] ?? '', input, {
+    const child = new StartedProcess(spec.waits ? STARTER_NAME : (spec.argv[0] ?? ''), input, {
       holdChanged: () => this.#hold(),
       signal: (pid, signal) => this.#say(signalRequest(pid, signal)),
     });
