@@ -28,8 +28,6 @@
 #define ENOENT 2
 #define EINTR 4
 #define ENOEXEC 8
-#define EACCES 13
-#define EEXIST 17
 
 static unsigned int length_of(const char *text) {
   unsigned int length = 0;
@@ -68,16 +66,41 @@ static unsigned long number_of(const char *text) {
 
 static void say(int fd, const char *text) { call(__NR_write, fd, text, length_of(text)); }
 
-static void fail(const char *why) {
+/* As everybody says it, for what mostly comes. */
+static void say_error(int fd, long error) {
+  static const struct {
+    int number;
+    const char *text;
+  } ERRORS[] = {{1, "Operation not permitted"}, {2, "No such file or directory"}, {7, "Argument list too long"},
+                {12, "Cannot allocate memory"}, {13, "Permission denied"},        {22, "Invalid argument"},
+                {24, "Too many open files"},    {28, "No space left on device"},  {30, "Read-only file system"}};
+  char number[24];
+  for (unsigned int index = 0; index < sizeof ERRORS / sizeof *ERRORS; index++)
+    if (-error == ERRORS[index].number) return say(fd, ERRORS[index].text);
+  append_number(append(number, "error "), (unsigned long)-error);
+  say(fd, number);
+}
+
+/* ERROR is what a system call has answered, or 0. */
+static void fail(const char *why, long error) {
   say(STATUS, "{\"failed\":\"");
   say(STATUS, why);
+  if (error < 0) {
+    say(STATUS, ": ");
+    say_error(STATUS, error);
+  }
   say(STATUS, "\"}\n");
   leave(PROGRAM_FAILED);
 }
 
+static long must(long result, const char *complaint) {
+  if (result < 0) fail(complaint, result);
+  return result;
+}
+
 static void write_file(const char *path, const char *text, const char *complaint) {
-  long fd = call(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
-  if (call(__NR_write, fd, text, length_of(text)) < 0) fail(complaint);
+  long fd = must(call(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC), complaint);
+  must(call(__NR_write, fd, text, length_of(text)), complaint);
   call(__NR_close, fd);
 }
 
@@ -87,13 +110,13 @@ static void make_namespaces(const char *kind) {
   char uid_map[40], gid_map[40];
   append(append_number(append(uid_map, "0 "), (unsigned long)call(__NR_geteuid, 0)), " 1\n");
   append(append_number(append(gid_map, "0 "), (unsigned long)call(__NR_getegid, 0)), " 1\n");
-  if (call(__NR_unshare, CLONE_NEWNS | (of_user ? CLONE_NEWUSER : 0)) < 0) fail(complaint);
+  must(call(__NR_unshare, CLONE_NEWNS | (of_user ? CLONE_NEWUSER : 0)), complaint);
   if (of_user) {
     write_file("/proc/self/setgroups", "deny", complaint);
     write_file("/proc/self/uid_map", uid_map, complaint);
     write_file("/proc/self/gid_map", gid_map, complaint);
   }
-  if (call(__NR_mount, "none", "/", 0, MS_REC | MS_PRIVATE, 0) < 0) fail(complaint);
+  must(call(__NR_mount, "none", "/", 0, MS_REC | MS_PRIVATE, 0), complaint);
 }
 
 /* With the folders above it, whatever is held back from the modes of new files. */
@@ -117,32 +140,36 @@ static void set_limit(const char *which, unsigned long value) {
   for (unsigned int index = 0; index < sizeof LIMITS / sizeof *LIMITS; index++) {
     struct rlimit64 held, wanted = {value, value};
     if (!same(which, LIMITS[index].name)) continue;
-    if (call(__NR_prlimit64, 0, LIMITS[index].resource, &wanted, 0) == 0) return;
+    long result = call(__NR_prlimit64, 0, LIMITS[index].resource, &wanted, 0);
+    if (result == 0) return;
     if (call(__NR_prlimit64, 0, LIMITS[index].resource, 0, &held) == 0 && held.rlim_max <= value) return;
+    fail("could not set a limit", result);
   }
-  fail("could not set a limit");
+  fail("unknown limit", 0);
 }
 
 static void open_file(int as, const char *path) {
-  long fd = call(__NR_openat, AT_FDCWD, path, O_RDONLY);
-  if (fd >= 0 && fd != as) {
-    long result = call(__NR_dup3, fd, as, 0);
-    call(__NR_close, fd);
-    fd = result;
-  }
-  if (fd < 0) fail("could not open a control file");
+  const char *complaint = "could not open a control file";
+  long fd = must(call(__NR_openat, AT_FDCWD, path, O_RDONLY), complaint);
+  if (fd == as) return;
+  must(call(__NR_dup3, fd, as, 0), complaint);
+  call(__NR_close, fd);
 }
 
 static void put_pipe(void) {
+  const char *complaint = "could not make a pipe";
   int ends[2];
-  if (call(__NR_pipe2, ends, O_CLOEXEC) < 0 || call(__NR_dup3, ends[0], 0, 0) < 0) fail("could not make a pipe");
+  must(call(__NR_pipe2, ends, O_CLOEXEC), complaint);
+  must(call(__NR_dup3, ends[0], 0, 0), complaint);
   call(__NR_close, ends[0]);
   call(__NR_close, ends[1]);
 }
 
 static void become_user(unsigned long uid, unsigned long gid, long parent) {
-  if (call(__NR_setgroups, 0, 0) < 0 || call(__NR_setgid, gid) < 0 || call(__NR_setuid, uid) < 0)
-    fail("could not become another user");
+  const char *complaint = "could not become another user";
+  must(call(__NR_setgroups, 0, 0), complaint);
+  must(call(__NR_setgid, gid), complaint);
+  must(call(__NR_setuid, uid), complaint);
   /* Another user's process has forgotten it (prctl(2)). */
   call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (call(__NR_getppid, 0) != parent) leave(0);
@@ -153,18 +180,17 @@ static int do_step(char **words, long parent) {
   const char *step = words[0];
   if (same(step, "namespaces")) return make_namespaces(words[1]), 2;
   if (same(step, "memory")) {
-    if (call(__NR_mount, "glovebox", words[2], "tmpfs", MS_NOSUID | MS_NODEV, words[1]) < 0)
-      fail("could not mount a file system");
+    must(call(__NR_mount, "glovebox", words[2], "tmpfs", MS_NOSUID | MS_NODEV, words[1]), "could not mount a file system");
     return 3;
   }
   if (same(step, "bind")) {
     make_folder(words[2]);
-    if (call(__NR_mount, words[1], words[2], 0, MS_BIND, 0) < 0) fail("could not show a folder");
+    must(call(__NR_mount, words[1], words[2], 0, MS_BIND, 0), "could not show a folder");
     return 3;
   }
   if (same(step, "pipe")) return put_pipe(), 1;
   if (same(step, "owner")) {
-    if (call(__NR_fchown, 0, number_of(words[1]), number_of(words[2])) < 0) fail("could not hand standard input over");
+    must(call(__NR_fchown, 0, number_of(words[1]), number_of(words[2])), "could not hand standard input over");
     return 3;
   }
   if (same(step, "cgroup")) return write_file(words[1], "0", "could not enter a cgroup"), 2;
@@ -176,7 +202,7 @@ static int do_step(char **words, long parent) {
     return 1;
   }
   if (same(step, "user")) return become_user(number_of(words[1]), number_of(words[2]), parent), 3;
-  fail("unknown step");
+  fail("unknown step", 0);
   return 1;
 }
 
@@ -192,7 +218,7 @@ static int read_orders(void *to, unsigned int length) {
 
 static char *room_for(unsigned long bytes) {
   long room = call(__NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-  if (room < 0 && room > -4096) fail("no memory is left");
+  if (room < 0 && room > -4096) fail("there is no room for the orders", room);
   return (char *)room;
 }
 
@@ -200,7 +226,9 @@ static char *room_for(unsigned long bytes) {
 static void complain(const char *program, long error) {
   say(2, "glovebox: ");
   say(2, program);
-  say(2, error == -ENOENT ? ": No such file or directory\n" : error == -EACCES ? ": Permission denied\n" : ": it cannot be executed\n");
+  say(2, ": ");
+  say_error(2, error);
+  say(2, "\n");
   leave(error == -ENOENT ? 127 : 126);
 }
 
@@ -234,12 +262,12 @@ static void launch(char **steps, long parent) {
   /* Three lists, each ended by NULL. */
   char **words = (char **)room_for((count + 3) * sizeof *words), **word = words;
   if (!read_orders(text, orders.length)) leave(0);
-  if (orders.arguments == 0 || text[orders.length - 1]) fail("unknown orders");
+  if (orders.arguments == 0 || text[orders.length - 1]) fail("unknown orders", 0);
   const unsigned int counts[3] = {orders.steps, orders.arguments, orders.variables};
   unsigned int position = 0;
   for (int list = 0; list < 3; list++) {
     for (unsigned int index = 0; index < counts[list]; index++) {
-      if (position >= orders.length) fail("unknown orders");
+      if (position >= orders.length) fail("unknown orders", 0);
       *word++ = text + position;
       position += length_of(text + position) + 1;
     }

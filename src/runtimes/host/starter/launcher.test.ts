@@ -155,7 +155,7 @@ describe.skipIf(isMissing)('a launcher that is a copy of the starter', () => {
       steps: [{ joinCgroup: join(folder, 'no/such/group') }],
       program: ['/bin/touch', join(folder, 'ran')],
     });
-    expect(status).toBe('{"ready":true}\n{"failed":"could not enter a cgroup"}\n');
+    expect(status).toBe('{"ready":true}\n{"failed":"could not enter a cgroup: No such file or directory"}\n');
     expect(exit).toEqual([125, null]);
     expect(existsSync(join(folder, 'ran'))).toBe(false);
   });
