@@ -3,7 +3,7 @@
  * it: when they close, or when we are killed, the kernel frees all of it, and nothing was ever visible on the
  * host. The process that made it becomes the sandbox's first program, and later ones enter it.
  */
-import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { close, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import { Folder } from './folder.ts';
 import { WRITABLE } from './furniture.ts';
@@ -160,8 +160,9 @@ function closeOnce(folder: Folder, descriptors: readonly number[]): () => void {
   return () => {
     if (!open) return;
     open = false;
-    for (const descriptor of descriptors) closeSync(descriptor);
     folder.close();
+    // Not waited for: the last one of a mount namespace takes the kernel milliseconds, and nobody can reach it any more.
+    for (const descriptor of descriptors) close(descriptor);
   };
 }
 
