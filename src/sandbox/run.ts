@@ -216,6 +216,7 @@ class Collector {
   readonly #ended: Promise<void>;
   #active = false;
   #consumerBusy = false;
+  #hasEnded = false;
 
   constructor(program: GuestProcess, name: OutputChunk['stream'], request: RunRequest) {
     this.#stream = program[name];
@@ -245,10 +246,12 @@ class Collector {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     }
     if (decoder) await give(decoder.finish(), new Uint8Array());
+    this.#hasEnded = true;
   }
 
   /** Waits for the end, but not for whoever may still hold the pipe open. */
   async drain(): Promise<void> {
+    if (this.#hasEnded) return;
     const ended = new AbortController();
     const watch = async (): Promise<void> => {
       let idle = 0;
