@@ -77,6 +77,7 @@ export class StartedProcess extends EventEmitter implements HostProcess {
   hasFailed(error: NodeJS.ErrnoException): void {
     if (this.#isOver) return;
     this.exitCode = error.errno ?? -1;
+    this.stdin?.destroy();
     this.emit('error', error);
   }
 
@@ -85,6 +86,8 @@ export class StartedProcess extends EventEmitter implements HostProcess {
     if (this.#isOver) return;
     this.exitCode = code;
     this.signalCode = signal === null ? null : signalName(signal);
+    // Nobody reads it any more, and nothing else would tell: as `node:child_process` does it.
+    this.stdin?.destroy();
     this.emit('exit', this.exitCode, this.signalCode);
   }
 }

@@ -180,6 +180,22 @@ describe.skipIf(isMissing)('the starter', () => {
     expect(readFileSync(`/proc/${starter.pid}/task/${starter.pid}/children`, 'utf8')).toBe('');
   });
 
+  it('closes the input of a program that has ended, though nobody has', async () => {
+    const [pipe] = (await starter.makePipes(1)) as [Pipe];
+    const child = starter.start(
+      {
+        argv: ['/bin/true'],
+        ...{ cwd: '/', environment: {} },
+        sources: [{ descriptor: pipe.read, flags: constants.O_RDONLY }],
+      },
+      pipe.write,
+    );
+    if (child === undefined) throw new Error('not taken');
+    await once(child, 'exit');
+    expect(child.stdin?.destroyed).toBe(true);
+    closeSync(pipe.read);
+  });
+
   it('tells of twenty that end at once', async () => {
     const exits = await Promise.all(
       Array.from({ length: 20 }, async (_, code) => (await run({ argv: sh(`exit ${code}`) })).exit),
