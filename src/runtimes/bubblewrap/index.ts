@@ -265,7 +265,8 @@ async function createGuest(parts: GuestParts): Promise<Guest> {
   const { diskMb } = spec.policy.limits;
   const user = chooseSandboxUser();
   cgroups?.hurry();
-  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const stdin = spec.relay && 'stream';
+  const output = await takeOutputPipes(ownerOtherThanUs(user), stdin);
   const warm = whoCanWait(spec, interpreters);
   const staging = createBubblewrapStage({
     tools,
@@ -273,7 +274,7 @@ async function createGuest(parts: GuestParts): Promise<Guest> {
     diskMb: diskMb.value,
     prefixes: prefixesOf(interpreters),
     output,
-    ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
+    ...(stdin === undefined ? {} : { stdin }),
     pipesInput: warm !== undefined,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.

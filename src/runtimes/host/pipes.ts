@@ -20,6 +20,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { findExecutable } from './executables.ts';
 import type { Folder } from './folder.ts';
+import type { LauncherSpec } from './launch.ts';
 import { ownedName } from './owner.ts';
 import { closePipe, openPipe, type Pipe } from './pipe.ts';
 import { PipeSource } from './pipeSource.ts';
@@ -48,7 +49,7 @@ export interface OutputPipes {
   /** To be called once the child has them: the streams end when its last copy is closed. */
   closeChildEnds(): void;
   /** What a launcher is spoken to by, where the starter starts it: whoever takes them closes them. */
-  takeChannels(withInput: boolean): Channels | undefined;
+  takeChannels(): Channels | undefined;
   destroy(): void;
 }
 
@@ -90,18 +91,23 @@ export function prepareOutputPipes(): void {
   if (ready.length < LOW) makeMore().catch(() => {});
 }
 
-export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
+/** `stdin` is what the program's input will be: a stream takes one more. */
+export async function takeOutputPipes(
+  owner?: StreamOwner,
+  stdin?: LauncherSpec['stdin'],
+): Promise<OutputPipes> {
   const taken: Pipe[] = [];
   try {
     for (const whose of [owner, owner]) taken.push(await takePipe(whose));
     // For a launcher's channels.
-    if (starterNow()) taken.push(await takePipe(undefined), await takePipe(undefined));
+    const more = starterNow() === undefined ? 0 : stdin === 'stream' ? 3 : 2;
+    for (let count = 0; count < more; count++) taken.push(await takePipe(undefined));
   } catch (error) {
     taken.forEach(closePipe);
     throw error;
   }
-  const [output, errors, status, orders] = taken as [Pipe, Pipe, Pipe?, Pipe?];
-  let channels: Channels | undefined = status && orders && { status, orders };
+  const [output, errors, status, orders, input] = taken as [Pipe, Pipe, Pipe?, Pipe?, Pipe?];
+  let channels: Channels | undefined = status && orders && { status, orders, ...(input && { stdin: input }) };
   prepareOutputPipes();
   // Only now that nothing can fail any more: a source owns its descriptor.
   const stdout = new PipeSource(output.read);
@@ -117,10 +123,8 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
     stderr,
     child: { stdout: output.write, stderr: errors.write },
     closeChildEnds,
-    takeChannels(withInput) {
-      const stdin = withInput && channels ? ready.pop() : undefined;
-      if (channels === undefined || (withInput && stdin === undefined)) return undefined;
-      const taken = stdin === undefined ? channels : { ...channels, stdin };
+    takeChannels() {
+      const taken = channels;
       channels = undefined;
       return taken;
     },

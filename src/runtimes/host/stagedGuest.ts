@@ -108,7 +108,7 @@ export abstract class StagedGuest extends HostGuest {
       cwd: '/',
       environment: LAUNCHER_ENVIRONMENT,
       stdin,
-      output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
+      output: await takeOutputPipes(ownerOtherThanUs(stage.user), stdin),
       descriptors: [stage.mountNamespace, stage.userNamespace ?? 'ignore', network ?? 'ignore'],
     });
     return { launcher, status: readStatus(launcher.status), orders, stdin };

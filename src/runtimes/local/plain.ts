@@ -235,7 +235,7 @@ class PlainGuest extends HostGuest {
     const first = this.#first;
     // It was started without anything to read from.
     if (!first?.launcher.isWaiting || stdin === 'stream') {
-      return startLauncher(bash, this.#parts.home, await takeOutputPipes(), stdin);
+      return startLauncher(bash, this.#parts.home, await takeOutputPipes(undefined, stdin), stdin);
     }
     this.#first = undefined;
     return first;

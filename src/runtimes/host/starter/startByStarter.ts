@@ -9,7 +9,7 @@ import { beginningWords, orderBytes } from './words.ts';
 
 /** Undefined where there is no starter, and for what it cannot do; then nothing of the output was given up. */
 export function startByStarter(spec: LauncherSpec): StartedLauncher | undefined {
-  const channels = spec.output.takeChannels(spec.stdin === 'stream');
+  const channels = spec.output.takeChannels();
   if (channels === undefined) return undefined;
   const started = startWith(channels, spec);
   if (started === undefined) closeChannels(channels);
@@ -24,6 +24,7 @@ function startWith(channels: Channels, spec: LauncherSpec): StartedLauncher | un
   const input = stdin
     ? reading(stdin.read)
     : sourceOf(typeof spec.stdin === 'number' ? spec.stdin : 'ignore');
+  if (spec.stdin === 'stream' && stdin === undefined) return undefined;
   const others = descriptors.map(sourceOf);
   if (input === undefined || !others.every((source) => source !== undefined)) return undefined;
   const sources: Source[] = [
