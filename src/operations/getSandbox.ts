@@ -55,9 +55,10 @@ export function getSandbox({ warm, ...options }: GetSandboxOptions = {}): Pooled
   let opened: Promise<Context> | undefined;
   let current: Context | undefined;
   let closed: Promise<void> | undefined;
+  let check: Check | undefined;
   const context = async (given: object): Promise<Context> => {
-    // Loaded here and not above: the command line, which has a parser of its own, starts without it.
-    (await import('./checkOptions.ts')).checkOptions('execute', given);
+    check ??= await loadCheck();
+    check('execute', given);
     if (closed !== undefined) throw sandboxClosed();
     if (current !== undefined) return current;
     opened ??= openContext(options, warm);
@@ -79,8 +80,15 @@ export function getSandbox({ warm, ...options }: GetSandboxOptions = {}): Pooled
   };
 }
 
+type Check = typeof import('./checkOptions.ts').checkOptions;
+
+/** Not loaded above: the command line, which has a parser of its own, starts without it. */
+async function loadCheck(): Promise<Check> {
+  return (await import('./checkOptions.ts')).checkOptions;
+}
+
 async function openContext(options: SandboxOptions, warm: GetSandboxOptions['warm']): Promise<Context> {
-  if (typeof warm === 'object') (await import('./checkOptions.ts')).checkOptions('warm', warm);
+  if (typeof warm === 'object') (await loadCheck())('warm', warm);
   const context = await createContext(options);
   const isWarm = warm === undefined ? context.loaded.settings.warm === 'on' : warm !== false;
   if (!isWarm) return context;

@@ -100,6 +100,8 @@ export interface WarmWish {
   readonly language: LanguageName;
   /** Modules that the interpreter imports while it waits. */
   readonly preload: readonly string[];
+  /** Somebody waits for one already: what is done only so that a program begins sooner would keep others from theirs. */
+  readonly isAwaited?: boolean;
 }
 
 /**

@@ -13,6 +13,7 @@ export const TRUNCATION_MARKER = '... (output truncated)';
 
 const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array(0);
+const FIRST_BYTES = 1024;
 
 /** Keeps the head and the tail of one byte stream; memory stays within the limit, whatever the flood. */
 export class Capture {
@@ -34,7 +35,7 @@ export class Capture {
     if (chunk.length === 0) return;
     const forHead = Math.min(chunk.length, Math.max(0, this.#headLimit - this.#bytes));
     if (forHead > 0) {
-      if (this.#head.length === 0) this.#head = new Uint8Array(this.#headLimit);
+      this.#makeRoom(this.#bytes + forHead);
       this.#head.set(chunk.subarray(0, forHead), this.#bytes);
     }
     this.#pushTail(chunk.subarray(forHead), this.#bytes + forHead - this.#headLimit);
@@ -73,6 +74,14 @@ export class Capture {
     return { offset: start, bytes };
   }
 
+  /** Most output is short: what could be kept at most is not taken before it comes. */
+  #makeRoom(bytes: number): void {
+    if (bytes <= this.#head.length) return;
+    const head = new Uint8Array(Math.min(this.#headLimit, Math.max(FIRST_BYTES, 2 * bytes)));
+    head.set(this.#head);
+    this.#head = head;
+  }
+
   #pushTail(rest: Uint8Array, offset: number): void {
     const limit = this.#tailLimit;
     if (rest.length === 0 || limit === 0) return;
@@ -85,8 +94,9 @@ export class Capture {
   }
 
   #wholeText(): string {
-    const decoder = utf8();
     const head = this.#head.subarray(0, this.#bytes);
+    if (this.#bytes <= this.#headLimit) return WHOLE.decode(head);
+    const decoder = utf8();
     const tail = this.#tail.subarray(0, Math.max(0, this.#bytes - this.#headLimit));
     return decoder.decode(head, { stream: true }) + decoder.decode(tail);
   }
@@ -112,6 +122,9 @@ export class Capture {
 function utf8(): TextDecoder {
   return new TextDecoder('utf-8', { ignoreBOM: true });
 }
+
+/** For what is decoded at once: it keeps nothing in between. */
+const WHOLE = utf8();
 
 function endLine(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;

@@ -1,7 +1,6 @@
 /** One run of one command in a guest: deadline, output capture, cancellation and outcome, for all runtimes alike. */
 
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isSandboxError, SandboxError } from '../errors.ts';
 import type { OnOutput, OutputChunk } from '../result/output.ts';
 import type { ExecutionMeta, Outcome } from '../result/result.ts';
@@ -216,7 +215,6 @@ class Collector {
   readonly #ended: Promise<void>;
   #active = false;
   #consumerBusy = false;
-  #hasEnded = false;
 
   constructor(program: GuestProcess, name: OutputChunk['stream'], request: RunRequest) {
     this.#stream = program[name];
@@ -246,29 +244,23 @@ class Collector {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     }
     if (decoder) await give(decoder.finish(), new Uint8Array());
-    this.#hasEnded = true;
   }
 
   /** Waits for the end, but not for whoever may still hold the pipe open. */
   async drain(): Promise<void> {
-    if (this.#hasEnded) return;
-    const ended = new AbortController();
-    const watch = async (): Promise<void> => {
-      let idle = 0;
-      for (let round = 0; idle < DRAIN_IDLE_ROUNDS && round < DRAIN_MAX_ROUNDS; round++) {
-        this.#active = false;
-        await delay(DRAIN_ROUND_MS, undefined, { signal: ended.signal });
-        if (this.#consumerBusy) round = 0;
-        idle = this.#active || this.#consumerBusy ? 0 : idle + 1;
-      }
-      this.#stream.destroy();
-    };
-    const watching = watch().catch(() => {});
+    let idle = 0;
+    let round = 0;
+    const watching = setInterval(() => {
+      if (this.#consumerBusy) round = 0;
+      idle = this.#active || this.#consumerBusy ? 0 : idle + 1;
+      this.#active = false;
+      if (idle >= DRAIN_IDLE_ROUNDS || ++round >= DRAIN_MAX_ROUNDS) this.#stream.destroy();
+    }, DRAIN_ROUND_MS);
+    this.#active = false;
     try {
       await this.#ended;
     } finally {
-      ended.abort();
-      await watching;
+      clearInterval(watching);
     }
   }
 

@@ -42,8 +42,11 @@ export function sendIfRunning(process: Identity, signal: NodeJS.Signals): void {
   if (isRunning(process)) sendSignal(process.pid, signal);
 }
 
-/** The end of a namespace's init is the end of everything in it: the kernel sees to that first. */
-export async function untilGone(init: Identity): Promise<void> {
+/**
+ * The end of a namespace's init is the end of everything in it: the kernel sees to that first. Where nobody waits for it,
+ * without `quickLooks` this process does something else meanwhile.
+ */
+export async function untilGone(init: Identity, quickLooks = QUICK_LOOKS): Promise<void> {
   const deadline = Date.now() + TEARDOWN_DEADLINE_MS;
   for (let look = 0; isRunning(init); look++) {
     if (Date.now() > deadline) {
@@ -53,6 +56,6 @@ export async function untilGone(init: Identity): Promise<void> {
       });
     }
     // Mostly it is a matter of less than a millisecond.
-    await (look < QUICK_LOOKS ? nextTurn() : delay(1));
+    await (look < quickLooks ? nextTurn() : delay(1));
   }
 }

@@ -3,8 +3,10 @@ import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
 import { starterNow } from './starter/current.ts';
 
+/** What most programs print fits into it. */
+const FIRST_BYTES = 4 * 1024;
 /** As much as a pipe holds by default. */
-const BUFFER_BYTES = 64 * 1024;
+const MOST_BYTES = 64 * 1024;
 
 /** After so much it is a flood. */
 const FLOOD_BYTES = 1024 * 1024;
@@ -22,7 +24,7 @@ const FLOOD_PIPE_BYTES = 256 * 1024;
 export class PipeSource implements ByteSource {
   readonly #socket: Socket;
   readonly #descriptor: number;
-  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #chunk: Uint8Array | undefined;
   #ended = false;
   #onlyWhatIsThere = false;
@@ -33,12 +35,14 @@ export class PipeSource implements ByteSource {
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
-    const buffer = this.#buffer;
     let bytes = 0;
     const onread: OnReadOpts = {
-      buffer,
-      callback: (length) => {
+      // Asked for again after each read, when what was read is not used yet.
+      buffer: () => this.#buffer,
+      callback: (length, buffer) => {
         this.#chunk = buffer.subarray(0, length);
+        if (length === buffer.length && length < MOST_BYTES)
+          this.#buffer = Buffer.allocUnsafeSlow(MOST_BYTES);
         if (bytes < FLOOD_BYTES && bytes + length >= FLOOD_BYTES) {
           starterNow()?.enlarge(descriptor, FLOOD_PIPE_BYTES);
         }

@@ -200,6 +200,9 @@ describe('WarmPool', () => {
       ...(await Promise.all([1, 2, 3].map(() => pool.next(runtime, PYTHON)))),
     ];
     expect(all.map((warm) => warm?.guest)).toEqual(runtime.made.slice(0, 4).map(({ guest }) => guest));
+    expect(runtime.made.slice(0, 4).map(({ spec }) => spec.warm?.isAwaited)).toEqual([
+      ...[undefined, true, true, true],
+    ]);
     for (const warm of all) await warm?.over(() => warm.guest.destroy());
   });
 

@@ -269,7 +269,8 @@ export class WarmPool implements AsyncDisposable {
     const { runtime, kind, estimatedMb } = shelf;
     const { policy, languages, language, preload } = kind;
     const id = randomBytes(6).toString('hex');
-    const spec: SandboxSpec = { id, policy, languages, singleUse: true, warm: { language, preload } };
+    const warm = { language, preload, ...(shelf.waiting.size > 0 ? { isAwaited: true } : {}) };
+    const spec: SandboxSpec = { id, policy, languages, singleUse: true, warm };
     shelf.making++;
     this.#estimatedMb += estimatedMb;
     try {

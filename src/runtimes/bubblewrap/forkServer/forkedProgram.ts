@@ -1,6 +1,6 @@
 /** A program that was made ready by a fork server: our ends of its pipes, until it is sent off and until it has ended. */
-import { closeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { closeSync, writeSync } from 'node:fs';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { SandboxError } from '../../../errors.ts';
 import type { Identity } from '../../host/namespaceInit.ts';
 import { PipeSource } from '../../host/pipeSource.ts';
@@ -11,6 +11,11 @@ import type { MadeChild } from './server.ts';
 const READY = 'R'.charCodeAt(0);
 /** A status of wait(2), as the keeper reports it. */
 const STATUS_BYTES = 4;
+/** What it waits for first. */
+const GO = Buffer.from('go\n');
+const NOTHING = new Uint8Array();
+/** What an empty pipe takes at once, as a rule. */
+const PIPE_BYTES = 64 * 1024;
 /** How long a keeper may take to build its view. */
 const READY_MS = 20_000;
 
@@ -20,8 +25,11 @@ export class ForkedProgram {
   readonly stderr: PipeSource;
   /** Resolves to the status that the keeper reported; to undefined when it ended without one. */
   readonly status: Promise<number | undefined>;
-  readonly #orders: Socket;
+  #orders: number | undefined;
+  /** Where orders did not fit into their pipe at once. */
+  #rest: Socket | undefined;
   readonly #report: Socket;
+  #heard: (bytes: Uint8Array) => void = () => {};
   #stdin: number | undefined;
   #ready: (isReady: boolean) => void = () => {};
   readonly #isReady: Promise<boolean>;
@@ -31,20 +39,29 @@ export class ForkedProgram {
     this.stdout = new PipeSource(ends.stdout);
     this.stderr = new PipeSource(ends.stderr);
     this.#stdin = ends.stdin;
-    this.#orders = new Socket({ fd: ends.orders, readable: false, writable: true });
-    // EPIPE: it has ended, which the report tells.
-    this.#orders.on('error', () => {});
-    this.#report = new Socket({ fd: ends.report, readable: true, writable: false });
+    this.#orders = ends.orders;
+    // Of a few bytes, which need no large buffer: as the constructor takes it, though its types do not say so.
+    const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+      ...{ fd: ends.report, readable: true, writable: false },
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(1 + STATUS_BYTES),
+        callback: (length, buffer) => {
+          this.#heard(buffer.subarray(0, length));
+          return true;
+        },
+      },
+    };
+    this.#report = new Socket(options);
     this.#isReady = new Promise((resolve) => {
       this.#ready = resolve;
     });
     this.status = this.#read();
-    for (const socket of [this.#orders, this.#report]) socket.unref();
+    this.#report.unref();
   }
 
   /** Lets the keeper begin, once it is where it belongs; resolves when the program waits. Throws `SANDBOX_FAILED`. */
   async prepare(): Promise<void> {
-    this.#orders.write('go\n');
+    this.#write(GO);
     const timer = setTimeout(() => this.#ready(false), READY_MS);
     const isReady = await this.#isReady.finally(() => clearTimeout(timer));
     if (isReady) return;
@@ -58,8 +75,38 @@ export class ForkedProgram {
   /** Gives it its orders. */
   sendOff(orders: readonly Uint8Array[]): void {
     this.#report.ref();
-    for (const piece of orders) this.#orders.write(piece);
-    this.#orders.end();
+    const size = orders.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const [first = NOTHING, ...others] = size <= PIPE_BYTES ? [Buffer.concat(orders)] : orders;
+    const left = [first.subarray(this.#write(first)), ...others].filter(({ byteLength }) => byteLength > 0);
+    const descriptor = this.#orders;
+    if (descriptor === undefined || left.length === 0) {
+      this.#closeOrders();
+      return;
+    }
+    this.#orders = undefined;
+    const rest = new Socket({ fd: descriptor, readable: false, writable: true });
+    // EPIPE: it has ended, which the report tells.
+    rest.on('error', () => {});
+    for (const piece of left) rest.write(piece);
+    rest.end();
+    this.#rest = rest;
+  }
+
+  /** How much of it the pipe took, which may be empty by now: all that fits is there when this returns. */
+  #write(bytes: Uint8Array): number {
+    try {
+      return this.#orders === undefined ? 0 : writeSync(this.#orders, bytes);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // EPIPE: it has ended, which the report tells.
+      if (code === 'EAGAIN' || code === 'EPIPE') return 0;
+      throw error;
+    }
+  }
+
+  #closeOrders(): void {
+    if (this.#orders !== undefined) closeSync(this.#orders);
+    this.#orders = undefined;
   }
 
   /** The writable end of its standard input; the caller's from now on. */
@@ -77,7 +124,8 @@ export class ForkedProgram {
 
   close(): void {
     this.closeInput();
-    this.#orders.destroy();
+    this.#closeOrders();
+    this.#rest?.destroy();
     this.#report.destroy();
     this.stdout.destroy();
     this.stderr.destroy();
@@ -86,11 +134,11 @@ export class ForkedProgram {
   #read(): Promise<number | undefined> {
     return new Promise((resolve) => {
       let said = Buffer.alloc(0);
-      this.#report.on('data', (chunk) => {
-        said = Buffer.concat([said, chunk]);
+      this.#heard = (bytes) => {
+        said = Buffer.concat([said, bytes]);
         if (said[0] === READY) this.#ready(true);
         if (said.length > STATUS_BYTES) resolve(said.readInt32LE(1));
-      });
+      };
       const ended = (): void => {
         this.#ready(false);
         resolve(undefined);

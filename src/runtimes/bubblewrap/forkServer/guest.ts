@@ -121,7 +121,7 @@ export class ForkedGuest extends HostGuest {
     this.#isTaken = true;
     try {
       sendIfRunning(program.keeper, 'SIGKILL');
-      await untilGone(program.keeper);
+      await untilGone(program.keeper, 0);
       await groups.whole?.killAll();
       await groups.remove();
     } finally {

@@ -1,4 +1,5 @@
 /** The fork servers of one runtime: started when they are first of use, replaced after a while, ended when nobody needs them. */
+import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isSandboxError, SandboxError } from '../../../errors.ts';
@@ -153,11 +154,13 @@ export class ForkServers {
     const groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec));
     let program: ForkedProgram | undefined;
     try {
-      const made = await server.make(childLimits(spec, capabilities));
+      const made = await server.make(childLimits(spec, capabilities), spec.warm?.isAwaited);
       program = new ForkedProgram(made);
       const { keeper, uid } = made;
-      // The kernel may make whoever moves a process wait: not this thread.
-      for (const entrance of groups.whole?.entrances ?? []) await writeFile(entrance, String(keeper.pid));
+      const [first, ...others] = groups.whole?.entrances ?? [];
+      // The kernel may make whoever moves a process first wait: not this thread.
+      if (first !== undefined) await writeFile(first, String(keeper.pid));
+      for (const entrance of others) writeFileSync(entrance, String(keeper.pid));
       await program.prepare();
       const pid = firstChild(keeper.pid);
       if (pid === undefined) throw notHeld('is gone');

@@ -16,8 +16,9 @@ describe('what is said to a fork server', () => {
 
   it('asks for a program by numbers', () => {
     const limits = { diskKb: 1024, inodes: 2048, openFiles: 64, fileBytes: 4096, cpuSec: 3 };
-    expect(makeLine(5, limits)).toBe('make 5 1024 2048 0 64 4096 3 -1 -1\n');
-    expect(makeLine(6, { ...limits, dataBytes: 9, processes: 8 })).toBe('make 6 1024 2048 0 64 4096 3 9 8\n');
+    expect(makeLine(5, limits)).toBe('make 5 1 1024 2048 0 64 4096 3 -1 -1\n');
+    const others = { ...limits, dataBytes: 9, processes: 8 };
+    expect(makeLine(6, others, true)).toBe('make 6 0 1024 2048 0 64 4096 3 9 8\n');
   });
 
   it('gives a program its orders as words, and bytes behind them', () => {

@@ -32,11 +32,11 @@ export interface ChildLimits {
   readonly processes?: number;
 }
 
-/** The line that asks for one. */
-export function makeLine(id: number, limits: ChildLimits): string {
+/** The line that asks for one; where it is awaited, it rehearses nothing before it waits. */
+export function makeLine(id: number, limits: ChildLimits, isAwaited = false): string {
   const { diskKb, inodes, openFiles, fileBytes, cpuSec, dataBytes = -1, processes = -1 } = limits;
   const core = 0;
-  return `make ${[id, diskKb, inodes, core, openFiles, fileBytes, cpuSec, dataBytes, processes].join(' ')}\n`;
+  return `make ${[id, isAwaited ? 0 : 1, diskKb, inodes, core, openFiles, fileBytes, cpuSec, dataBytes, processes].join(' ')}\n`;
 }
 
 /** The descriptors, in the server, of which we open the other ends. */

@@ -111,8 +111,8 @@ export class ForkServer {
   }
 
   /** Rejects with `SANDBOX_FAILED`. One at a time: whoever comes later waits. */
-  make(limits: ChildLimits): Promise<MadeChild> {
-    const making = this.#turn.then(() => this.#make(limits));
+  make(limits: ChildLimits, isAwaited = false): Promise<MadeChild> {
+    const making = this.#turn.then(() => this.#make(limits, isAwaited));
     this.#turn = making.catch(() => {});
     return making;
   }
@@ -129,12 +129,12 @@ export class ForkServer {
     this.#process.release();
   }
 
-  async #make(limits: ChildLimits): Promise<MadeChild> {
+  async #make(limits: ChildLimits, isAwaited: boolean): Promise<MadeChild> {
     if (this.#failed) throw this.#failed;
     const id = ++this.#count;
     const opened: number[] = [];
     try {
-      this.#write(makeLine(id, limits));
+      this.#write(makeLine(id, limits, isAwaited));
       const { ends, user } = await this.#expect('made');
       const open = (descriptor: number, flags: number): number => {
         const mine = openSync(`/proc/${this.#pid}/fd/${descriptor}`, flags | constants.O_NONBLOCK);

@@ -42,7 +42,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     const accounting = folderIn('cpuacct', name);
     const cpu = limits.cpuCores !== undefined ? folderIn('cpu', name) : undefined;
     const folders = [...new Set([memory, pids, accounting, cpu].filter((folder) => folder !== undefined))];
-    for (const folder of folders) mkdirSync(folder, { recursive: true });
+    if (accounting !== undefined) mkdirSync(accounting, { recursive: true });
     let { processes } = limits;
     const quota = cpu === undefined ? null : readLimit(cpu, 'cpu.cfs_quota_us');
     return {
