@@ -17,7 +17,7 @@ compile() {
 build() {
   {
     echo "/** Built from \`$(basename "$1")\` by \`scripts/build-programs.sh\`; not to be edited. */"
-    echo "export const SOURCE_SHA256 = '$(cat freestanding.h "$1" | sha256sum | cut -d' ' -f1)';"
+    echo "export const SOURCE_SHA256 = '$(cat freestanding.h $(find "$(dirname "$1")" -name '*.h') "$1" | sha256sum | cut -d' ' -f1)';"
     echo
     echo "/** Programs in the ELF format, in base64, by machine. */"
     echo "export const PROGRAMS = {"
@@ -29,4 +29,5 @@ build() {
 }
 
 build host/init/init.c
+build host/starter/starter.c
 build relay/relay.c

@@ -59,7 +59,7 @@ export async function installPackage(
   const { installer, certificates } = wish;
   const interpreter = await guest.interpreter(installer.language);
   const log = new Capture(LOG_BYTES);
-  const network = new SandboxNetwork(wish.egress, wish.listeners);
+  const network = await SandboxNetwork.open(wish.egress, wish.listeners);
   const ways = network.environment(installer.language === 'javascript' ? interpreter.version : undefined);
   const installation: Installation = {
     package: wish.package,

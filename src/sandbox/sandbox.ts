@@ -150,7 +150,7 @@ export class Sandbox {
     use: SandboxUse = {},
   ): Promise<Sandbox> {
     const id = randomBytes(6).toString('hex');
-    const network = SandboxNetwork.for(policy, use);
+    const network = await SandboxNetwork.for(policy, use);
     const spec: SandboxSpec = {
       id,
       policy,

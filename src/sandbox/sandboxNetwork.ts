@@ -1,6 +1,6 @@
 import type { DecisionListeners, NetworkDecision } from '../egress/decision.ts';
 import { proxyEnvironment } from '../egress/environment.ts';
-import { EgressProxy } from '../egress/proxy.ts';
+import type { EgressProxy } from '../egress/proxy.ts';
 import type { Recording } from '../egress/recording.ts';
 import { relayWish } from '../egress/relayChannel.ts';
 import type { EgressRules, Policy } from '../policy/policy.ts';
@@ -20,15 +20,7 @@ export class SandboxNetwork {
   readonly relay: RelayWish;
   readonly #proxy: EgressProxy | undefined;
 
-  /** Throws `INPUT_INVALID` for rules that are not usable. Without rules it only leads to ports inside. */
-  constructor(rules: EgressRules | undefined, { onPassing, onDecision }: DecisionListeners = {}) {
-    const proxy =
-      rules &&
-      new EgressProxy({
-        rules,
-        ...(onPassing === undefined ? {} : { onPassing }),
-        ...(onDecision === undefined ? {} : { onDecision }),
-      });
+  private constructor(proxy: EgressProxy | undefined) {
     this.#proxy = proxy;
     this.relay = relayWish({
       port: proxy === undefined ? 0 : PROXY_PORT,
@@ -36,14 +28,31 @@ export class SandboxNetwork {
     });
   }
 
+  /** Throws `INPUT_INVALID` for rules that are not usable. Without rules it only leads to ports inside. */
+  static async open(
+    rules: EgressRules | undefined,
+    { onPassing, onDecision }: DecisionListeners = {},
+  ): Promise<SandboxNetwork> {
+    if (rules === undefined) return new SandboxNetwork(undefined);
+    // It brings Node's HTTP, which takes longer to load than all else of a run that has no network.
+    const { EgressProxy } = await import('../egress/proxy.ts');
+    return new SandboxNetwork(
+      new EgressProxy({
+        rules,
+        ...(onPassing === undefined ? {} : { onPassing }),
+        ...(onDecision === undefined ? {} : { onDecision }),
+      }),
+    );
+  }
+
   /** The one that a sandbox needs with this policy; undefined where nothing leads in or out. */
-  static for(
+  static async for(
     { egress, network }: Policy,
     { forwardPorts = false, ...listeners }: DecisionListeners & { readonly forwardPorts?: boolean },
-  ): SandboxNetwork | undefined {
+  ): Promise<SandboxNetwork | undefined> {
     // In the host's own network, its ports are ours.
     const needed = egress !== undefined || (forwardPorts && network !== 'open');
-    return needed ? new SandboxNetwork(egress, listeners) : undefined;
+    return needed ? SandboxNetwork.open(egress, listeners) : undefined;
   }
 
   /** The variables by which programs find the way out; `nodeVersion` is that of the Node.js that is inside. */

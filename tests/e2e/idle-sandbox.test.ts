@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, getSandbox } from '../../src/index.ts';
 import { eventually } from '../support/eventually.ts';
+import { childrenOf } from '../support/traces.ts';
 import { ensureBuilt, REPOSITORY } from './support/build.ts';
 import { describeWith, type Need } from './support/needs.ts';
 
@@ -53,8 +54,8 @@ for (const [way, needs, isolation] of WAYS) {
     it('leaves no process when the one that made it is killed', async () => {
       const holder = startHolder('setInterval(() => {}, 1000);');
       await once(holder.stdout as NodeJS.ReadableStream, 'data');
-      const waiting = childrenOf(holder.pid);
-      expect(waiting).not.toEqual([]);
+      await eventually('somebody waits', () => pidsBelow(holder.pid).length > 0);
+      const waiting = pidsBelow(holder.pid);
       holder.kill('SIGKILL');
       await once(holder, 'exit');
       await eventually('nobody waits any more', () => waiting.every((pid) => !isAlive(pid)));
@@ -63,11 +64,11 @@ for (const [way, needs, isolation] of WAYS) {
     it('leaves no process when it is closed without having run anything', async () => {
       process.env['SANDBOX_LOCAL_ISOLATION'] = isolation;
       try {
-        const before = childrenOf(process.pid);
+        const before = pidsBelow(process.pid);
         const sandbox = await createSandbox({ cwd: folder });
-        expect(childrenOf(process.pid).length).toBeGreaterThan(before.length);
+        await eventually('somebody waits', () => pidsBelow(process.pid).length > before.length);
         await sandbox.close();
-        expect(childrenOf(process.pid).filter((pid) => !before.includes(pid))).toEqual([]);
+        expect(pidsBelow(process.pid).filter((pid) => !before.includes(pid))).toEqual([]);
       } finally {
         delete process.env['SANDBOX_LOCAL_ISOLATION'];
       }
@@ -76,10 +77,11 @@ for (const [way, needs, isolation] of WAYS) {
     it('still runs programs when somebody has killed the process that waits', async () => {
       process.env['SANDBOX_LOCAL_ISOLATION'] = isolation;
       try {
-        const before = childrenOf(process.pid);
+        const before = pidsBelow(process.pid);
         await using sandbox = await createSandbox({ cwd: folder });
-        const waiting = childrenOf(process.pid).filter((pid) => !before.includes(pid));
-        expect(waiting).toHaveLength(1);
+        const others = (): number[] => pidsBelow(process.pid).filter((pid) => !before.includes(pid));
+        await eventually('somebody waits', () => others().length === 1);
+        const waiting = others();
         for (const pid of waiting) process.kill(pid, 'SIGKILL');
         await eventually('it is gone', () => !waiting.some(isThere));
         const result = await sandbox.execute('print(1)');
@@ -116,11 +118,8 @@ for (const [way, needs, isolation] of WAYS) {
   });
 }
 
-function childrenOf(pid: number | undefined): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((child) => parentOf(child) === pid);
+function pidsBelow(parent: number | undefined): number[] {
+  return childrenOf(parent ?? 0).map(({ pid }) => pid);
 }
 
 /** Processes whose command line or working folder is in the folder, or whose parent is the given one. */

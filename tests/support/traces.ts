@@ -58,9 +58,16 @@ export function processesWith(text: string): HostProcess[] {
   );
 }
 
-/** The children of this process, without those that only wait to be reaped. */
+/**
+ * The children of this process, without those that only wait to be reaped. What starts them for it is none of them, and
+ * is there as long as the process is.
+ */
 export function childrenOf(pid: number): HostProcess[] {
-  return processes().filter(({ pid: child, command }) => command !== '' && parentOf(child) === pid);
+  const all = processes().filter(({ command }) => command !== '');
+  const of = (parent: number): HostProcess[] => all.filter(({ pid: child }) => parentOf(child) === parent);
+  return of(pid).flatMap((child) =>
+    child.command.startsWith('glovebox-starter ') ? of(child.pid) : [child],
+  );
 }
 
 /** Where each descriptor of a process leads to, by its number. */

@@ -84,7 +84,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
     async create(spec): Promise<Guest> {
       // What a crashed process left is not worth failing this run; `glovebox prune` tells what is wrong.
       swept ??= cgroups?.sweepHere().catch(() => {});
-      const [{ unavailable, tools, capabilities }, interpreters] = await Promise.all([
+      const [{ unavailable, tools, capabilities, seccomp }, interpreters] = await Promise.all([
         prepare(),
         finder.findAll(spec.languages),
         swept,
@@ -101,7 +101,7 @@ export function bubblewrap(options: BubblewrapOptions = {}): Runtime {
       }
       assertEnoughProcesses(spec, capabilities);
       const forked = await createForked(spec, { tools, capabilities, cgroups }, interpreters);
-      return forked ?? createGuest({ spec, tools, capabilities, interpreters, cgroups });
+      return forked ?? createGuest({ spec, tools, capabilities, seccomp, interpreters, cgroups });
     },
     rest: async () => servers?.rest(),
     async sweep() {
@@ -128,12 +128,14 @@ type Ready =
       readonly tools?: never;
       readonly version?: never;
       readonly capabilities?: never;
+      readonly seccomp?: never;
     }
   | {
       readonly unavailable?: never;
       readonly tools: Tools;
       readonly version: string;
       readonly capabilities: Capabilities;
+      readonly seccomp: Uint8Array;
     };
 
 /** Looks for the programs and then makes one sandbox, by the very code that makes the real ones. */
@@ -144,7 +146,8 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
       'Use Linux, or a Linux virtual machine.',
     );
   }
-  if (seccompFilter(process.arch) === undefined) {
+  const seccomp = seccompFilter(process.arch);
+  if (seccomp === undefined) {
     return unavailable(
       `There is no seccomp filter for ${process.arch} yet.`,
       'Use a machine with x64 or arm64.',
@@ -157,16 +160,16 @@ async function getReady(cgroups: CgroupHost | undefined, trustEarlierTrial: bool
   const capabilities = capabilitiesWith(cgroups);
   const key = trialKey(tools, capabilities);
   const [earlier] = (trustEarlierTrial && (await readCached('trials', key))) || [];
-  if (earlier !== undefined) return { tools, version: earlier, capabilities };
+  if (earlier !== undefined) return { tools, version: earlier, capabilities, seccomp };
   const checked = await checkVersion(tools);
   if ('reason' in checked) return unavailable(checked.reason, checked.fix);
-  const problem = await tryOnce(tools, capabilities, cgroups);
+  const problem = await tryOnce({ tools, capabilities, seccomp, cgroups });
   if (problem !== undefined) {
     await forgetCached('trials', key);
     return unavailable(problem.reason, problem.fix);
   }
   await writeCached('trials', key, [checked.version]);
-  return { tools, version: checked.version, capabilities };
+  return { tools, version: checked.version, capabilities, seccomp };
 }
 
 /** All that decides whether a trial goes well. */
@@ -214,19 +217,10 @@ export function capabilitiesWith(cgroups: CgroupHost | undefined): Capabilities 
 /** What the program of the trial must find about itself. */
 const TRIAL_FACTS = [/^NoNewPrivs:\t1$/m, /^Seccomp:\t2$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m];
 
-async function tryOnce(
-  tools: Tools,
-  capabilities: Capabilities,
-  cgroups: CgroupHost | undefined,
-): Promise<Missing | undefined> {
+async function tryOnce(parts: Omit<GuestParts, 'spec' | 'interpreters'>): Promise<Missing | undefined> {
+  const { tools } = parts;
   try {
-    const guest = await createGuest({
-      spec: trialSpec(),
-      tools,
-      capabilities,
-      interpreters: new Map(),
-      cgroups,
-    });
+    const guest = await createGuest({ ...parts, spec: trialSpec(), interpreters: new Map() });
     try {
       const trial = await guest.spawn({
         argv: [tools.sh, '-c', 'cat /proc/self/status; exit'],
@@ -271,18 +265,22 @@ function assertEnoughProcesses({ policy }: SandboxSpec, capabilities: Capabiliti
   }
 }
 
-async function createGuest(parts: {
+interface GuestParts {
   readonly spec: SandboxSpec;
   readonly tools: Tools;
   readonly capabilities: Capabilities;
+  readonly seccomp: Uint8Array;
   readonly interpreters: FoundInterpreters;
   readonly cgroups: CgroupHost | undefined;
-}): Promise<Guest> {
-  const { spec, tools, capabilities, interpreters, cgroups } = parts;
+}
+
+async function createGuest(parts: GuestParts): Promise<Guest> {
+  const { spec, tools, capabilities, seccomp, interpreters, cgroups } = parts;
   const { diskMb } = spec.policy.limits;
   const user = chooseSandboxUser();
   cgroups?.hurry();
-  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const stdin = spec.relay && 'stream';
+  const output = await takeOutputPipes(ownerOtherThanUs(user), stdin);
   const warm = whoCanWait(spec, interpreters);
   const staging = createBubblewrapStage({
     tools,
@@ -290,7 +288,7 @@ async function createGuest(parts: {
     diskMb: diskMb.value,
     prefixes: prefixesOf(interpreters),
     output,
-    ...(spec.relay === undefined ? {} : { stdin: 'stream' as const }),
+    ...(stdin === undefined ? {} : { stdin }),
     pipesInput: warm !== undefined,
   });
   // Looked at below; a failure meanwhile is not an unhandled one.
@@ -298,7 +296,6 @@ async function createGuest(parts: {
   let groups: ProgramGroups | undefined;
   try {
     groups = await ProgramGroups.create(cgroups, spec, groupSizes(spec), extraProcesses(spec));
-    const seccomp = seccompFilter(process.arch) ?? new Uint8Array();
     const host = readHostView();
     const stage = await staging;
     const made = {

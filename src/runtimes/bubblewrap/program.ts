@@ -236,9 +236,6 @@ function writeOrders(
 ): Orders {
   const { tools, stage } = parts;
   assertFits(command.argv, command.env);
-  const { uid, gid } = stage.user;
-  // Enters nothing: it sets both ids and drops the supplementary groups (nsenter(1), --setgid).
-  const drop = [tools.nsenter, `--setgid=${gid}`, `--setuid=${uid}`];
   return {
     steps: [
       ...files.input.steps,
@@ -249,8 +246,10 @@ function writeOrders(
       { openFile: files.arguments, as: ARGUMENTS_FD },
       ...(keepsRights ? [] : [{ openFile: `${stage.mount}/seccomp`, as: SECCOMP_FD }]),
     ],
+    ...(stage.userNamespace === undefined && !keepsRights
+      ? { user: { ...stage.user, with: tools.nsenter } }
+      : {}),
     program: [
-      ...(stage.userNamespace === undefined && !keepsRights ? drop : []),
       ...[tools.bwrap, '--args', String(ARGUMENTS_FD), '--'],
       ...(isOurs ? [] : insideLimits(parts, command.limits)),
       ...command.argv,

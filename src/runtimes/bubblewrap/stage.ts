@@ -40,6 +40,7 @@ export async function createBubblewrapStage(spec: BubblewrapStageSpec): Promise<
       ...['--mount', '--propagation', 'private'],
     ],
     withUserNamespace: !asRoot,
+    needsOnlyMounts: true,
     ...{ tools, user, diskMb, mount, output },
     ...(stdin === undefined ? {} : { stdin }),
     steps: [

@@ -1,8 +1,9 @@
 import { closeSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Folder } from '../host/folder.ts';
+import { closePipe, openPipe, type Pipe } from '../host/pipe.ts';
 import { PipeSource } from '../host/pipeSource.ts';
-import { closePipe, makeFifos, openPipe, type Pipe } from '../host/pipes.ts';
+import { makeFifos } from '../host/pipes.ts';
 import type { RelayStreams } from '../runtime.ts';
 import type { RelayPipeNames } from './bundle.ts';
 

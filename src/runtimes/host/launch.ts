@@ -1,16 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SandboxError } from '../../errors.ts';
 import type { Command } from '../runtime.ts';
+import { bashCommand, sendToBash } from './bashLauncher.ts';
 import { notStarted } from './hostGuest.ts';
-import { ORDERS_FD, type Orders, STATUS_FD, writeOrders } from './launcher.ts';
+import { type LaunchStep, ORDERS_FD, type Orders, STATUS_FD } from './launcher.ts';
 import type { OutputPipes } from './pipes.ts';
+import { readStat } from './procfs.ts';
+import type { HostProcess } from './starter/hostProcess.ts';
+import { startByStarter } from './starter/startByStarter.ts';
+
+/** What a launcher that enters nothing has to itself. */
+export type MadeNamespaces = 'nothing' | 'mounts' | 'user and mounts';
 
 export interface LauncherSpec {
-  /** The whole command line, with what `launcherArguments` makes at its end. */
-  readonly argv: readonly string[];
+  readonly bash: string;
+  /** The command that makes or enters namespaces, at the end of which it is told what to run there; none for none. */
+  readonly enter: readonly string[];
+  /** What that makes, where a process of ours can do as much by itself. */
+  readonly makes?: MadeNamespaces;
+  /** What it does at once. */
+  readonly steps: readonly LaunchStep[];
+  /** Where it looks for its orders, as a path of its own. */
+  readonly orders: string;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   /** A descriptor where the program's own standard input is made already; it stays the caller's. */
@@ -26,65 +40,64 @@ export interface LauncherSpec {
  * its orders, and ends by itself when this process does.
  */
 export class Launcher {
-  readonly child: ChildProcess;
+  readonly child: HostProcess;
   readonly output: OutputPipes;
+  readonly status: Socket;
   /** Rejects when it could not be started at all. */
   readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+  readonly #orders: Socket;
+  readonly #send: StartedLauncher['send'];
 
-  private constructor(child: ChildProcess, output: OutputPipes) {
+  private constructor({ child, status, orders, send }: StartedLauncher, output: OutputPipes) {
     this.child = child;
     this.output = output;
+    this.status = status;
+    this.#orders = orders;
+    this.#send = send;
     // Listened to from the very start: a short program has ended before anything else is known of it.
     this.exited = once(child, 'exit') as typeof this.exited;
     this.exited.catch(() => {});
-    // Too many open files: Node tells of it later, and gives no pipes.
-    if (!child.stdio?.[ORDERS_FD]) throw new Error('too many files are open, here or in the whole system');
-    output.closeChildEnds();
     // EPIPE: it has given up, and says why on its status.
-    this.#pipe(ORDERS_FD).on('error', () => {});
+    orders.on('error', () => {});
     this.holdUs(false);
   }
 
   /** Throws `SANDBOX_FAILED` when this system starts nothing more. */
-  static start({ argv, cwd, environment, stdin, output, descriptors = [] }: LauncherSpec): Launcher {
-    const [file = '', ...args] = argv;
+  static start(spec: LauncherSpec): Launcher {
+    const { output } = spec;
     try {
-      const child = spawn(file, args, {
-        cwd,
-        env: { ...environment },
-        // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
-        detached: true,
-        stdio: [
-          stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
-          ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
-        ],
-      });
-      return new Launcher(child, output);
+      return new Launcher(startByStarter(spec) ?? startByNode(spec), output);
     } catch (error) {
       output.destroy();
       throw notStarted(error);
     }
   }
 
-  get status(): Socket {
-    return this.#pipe(STATUS_FD);
+  /** Its pid, as soon as that is known. Rejects when it could not be started at all. */
+  async started(): Promise<number> {
+    const { child } = this;
+    if (child.pid === undefined) await Promise.race([once(child, 'spawn'), this.exited]);
+    return child.pid as number;
   }
 
-  /** False when somebody has ended it. */
+  /** False when somebody has ended it: the kernel knows before we are told. */
   get isWaiting(): boolean {
-    return this.child.exitCode === null && this.child.signalCode === null;
+    const { pid, exitCode, signalCode } = this.child;
+    if (exitCode !== null || signalCode !== null) return false;
+    return (
+      process.platform !== 'linux' || pid === undefined || ![undefined, 'Z'].includes(readStat(pid)?.state)
+    );
   }
 
   /**
-   * Writes the orders to `file`, which is where it was told to look, and sends it off. Throws `INPUT_INVALID`
-   * for what no program can be given; then it still waits.
+   * Sends it off with these orders, by way of `file`, which is where it was told to look, as we reach it. Throws
+   * `INPUT_INVALID` for what no program can be given; then it still waits.
    */
   give(orders: Orders, file: string): void {
     assertFits(orders.program, orders.environment);
-    const { text, variables } = writeOrders(orders);
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    const bytes = this.#send(orders, file);
     this.holdUs(true);
-    this.#pipe(ORDERS_FD).end(`\n${variables}`);
+    this.#orders.end(bytes);
   }
 
   /** What it became is no reason for this process to go on; it ends with us, as before it had its orders. */
@@ -97,7 +110,7 @@ export class Launcher {
   /** Lets it end without a program; resolves when it has. */
   async abandon(): Promise<void> {
     this.holdUs(true);
-    this.#pipe(ORDERS_FD).destroy();
+    this.#orders.destroy();
     this.status.resume();
     await this.exited.catch(() => {});
     this.output.destroy();
@@ -106,13 +119,46 @@ export class Launcher {
   /** Whether it, or the program that it became, keeps this process alive. */
   holdUs(holds: boolean): void {
     const how = holds ? 'ref' : 'unref';
-    this.child[how]();
-    for (const descriptor of [STATUS_FD, ORDERS_FD]) this.#pipe(descriptor)[how]();
+    for (const held of [this.child, this.status, this.#orders]) held[how]();
   }
+}
 
-  #pipe(descriptor: number): Socket {
-    return this.child.stdio[descriptor] as Socket;
+/** Started, with the ends of its descriptors that are ours. */
+export interface StartedLauncher {
+  readonly child: HostProcess;
+  readonly status: Socket;
+  readonly orders: Socket;
+  /** Puts the orders where it looks for them; what it answers is for its descriptor. */
+  readonly send: (orders: Orders, file: string) => string | Uint8Array;
+}
+
+function startByNode({
+  environment,
+  stdin,
+  output,
+  descriptors = [],
+  cwd,
+  ...launcher
+}: LauncherSpec): StartedLauncher {
+  const [file = '', ...args] = bashCommand(launcher);
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...environment },
+    // A session of its own: no controlling terminal, and Ctrl-C is for us, who then end it in good order.
+    detached: true,
+    stdio: [
+      stdin === 'stream' ? 'pipe' : typeof stdin === 'number' ? stdin : 'ignore',
+      ...[output.child.stdout, output.child.stderr, 'pipe' as const, 'pipe' as const, ...descriptors],
+    ],
+  });
+  // Too many open files: Node tells of it later, and gives no pipes.
+  if (!child.stdio?.[ORDERS_FD]) {
+    child.once('error', () => {});
+    throw new Error('too many files are open, here or in the whole system');
   }
+  output.closeChildEnds();
+  const pipe = (descriptor: number): Socket => child.stdio[descriptor] as Socket;
+  return { child, status: pipe(STATUS_FD), orders: pipe(ORDERS_FD), send: sendToBash };
 }
 
 /** What the kernel takes for one argument or variable (`MAX_ARG_STRLEN`), and always takes in all. */

@@ -48,6 +48,8 @@ export type RlimitName = keyof typeof ULIMIT_OPTION;
 /** What to become, and what to do before. */
 export interface Orders {
   readonly steps: readonly LaunchStep[];
+  /** Whom it becomes before, in no other group. */
+  readonly user?: { readonly uid: number; readonly gid: number; readonly with: string };
   readonly program: readonly string[];
   /**
    * The program's variables, where the launcher becomes the program itself; it then says that it does. They
@@ -140,7 +142,10 @@ export interface WrittenOrders {
  * The orders as bash reads them. The program's variables come last, when everything is held: a library that they
  * preload, or an option for bash in them, would otherwise come first. Pure; throws `INPUT_INVALID` for a NUL.
  */
-export function writeOrders({ steps, program, environment }: Orders): WrittenOrders {
+export function writeOrders({ steps, user, program: wanted, environment }: Orders): WrittenOrders {
+  // Enters nothing: it sets both ids and drops the supplementary groups (nsenter(1), --setgid).
+  const drop = user === undefined ? [] : [user.with, `--setgid=${user.gid}`, `--setuid=${user.uid}`];
+  const program = [...drop, ...wanted];
   const before = steps.flatMap(stepArguments);
   if (environment === undefined) {
     return { text: `set -- ${quoted([...before, '--', ...program])}\nexec 4<&-\n`, variables: '' };

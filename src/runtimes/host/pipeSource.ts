@@ -1,11 +1,21 @@
 import { readSync } from 'node:fs';
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { ByteSource } from '../runtime.ts';
+import { starterNow } from './starter/current.ts';
 
 /** What most programs print fits into it. */
 const FIRST_BYTES = 4 * 1024;
 /** As much as a pipe holds by default. */
 const MOST_BYTES = 64 * 1024;
+
+/** After so much it is a flood. */
+const FLOOD_BYTES = 1024 * 1024;
+
+/**
+ * What the pipe of a flood shall hold, so that its two ends wait for each other less often. A quarter of what it may:
+ * all pipes of an ordinary user share one allowance (`pipe-user-pages-soft` in pipe(7)).
+ */
+const FLOOD_PIPE_BYTES = 256 * 1024;
 
 /**
  * Reads a pipe through one buffer that is used again and again. A stream would make a new one for each read,
@@ -25,6 +35,7 @@ export class PipeSource implements ByteSource {
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
+    let bytes = 0;
     const onread: OnReadOpts = {
       // Asked for again after each read, when what was read is not used yet.
       buffer: () => this.#buffer,
@@ -32,6 +43,10 @@ export class PipeSource implements ByteSource {
         this.#chunk = buffer.subarray(0, length);
         if (length === buffer.length && length < MOST_BYTES)
           this.#buffer = Buffer.allocUnsafeSlow(MOST_BYTES);
+        if (bytes < FLOOD_BYTES && bytes + length >= FLOOD_BYTES) {
+          starterNow()?.enlarge(descriptor, FLOOD_PIPE_BYTES);
+        }
+        bytes += length;
         this.#wake();
         // No further read before this one has been used.
         return false;

@@ -5,7 +5,6 @@ import {
   accessSync,
   closeSync,
   constants,
-  fchmodSync,
   fchownSync,
   mkdtempSync,
   openSync,
@@ -21,15 +20,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SandboxError } from '../../errors.ts';
 import { findExecutable } from './executables.ts';
 import type { Folder } from './folder.ts';
+import type { LauncherSpec } from './launch.ts';
 import { ownedName } from './owner.ts';
+import { closePipe, openPipe, type Pipe } from './pipe.ts';
 import { PipeSource } from './pipeSource.ts';
+import { starterNow, useStarter } from './starter/current.ts';
 
 /**
  * Standard output and error are true pipes: what `node:child_process` calls a pipe is a socket, and a program
  * cannot open `/dev/stdout` or `/dev/stderr` on a socket (ENXIO).
  *
- * Node cannot make a pipe. A helper program makes FIFOs, several at once, as starting it takes longer than
- * what it does; they are opened, and their names removed, before anybody gets one. Each serves one program.
+ * Node cannot make a pipe, but the starter can, several at once. Where there is none, a program makes FIFOs, which are
+ * opened, and their names removed, before anybody gets one. Each serves one program.
  */
 
 /** Who may open `/dev/stdout` again inside, where that is not us. */
@@ -46,7 +48,17 @@ export interface OutputPipes {
   readonly child: { readonly stdout: number; readonly stderr: number };
   /** To be called once the child has them: the streams end when its last copy is closed. */
   closeChildEnds(): void;
+  /** What a launcher is spoken to by, where the starter starts it: whoever takes them closes them. */
+  takeChannels(): Channels | undefined;
   destroy(): void;
+}
+
+/** Further pipes to and from one program. */
+export interface Channels {
+  readonly status: Pipe;
+  readonly orders: Pipe;
+  /** Only where the program's input is a stream. */
+  readonly stdin?: Pipe;
 }
 
 /** Standard input of one program, which is a true pipe from the beginning. */
@@ -60,14 +72,9 @@ export interface InputPipe {
   destroy(): void;
 }
 
-export interface Pipe {
-  readonly read: number;
-  readonly write: number;
-}
-
-/** How many are made at once, and how few may be left before more are made. */
-const BATCH = 16;
-const LOW = 4;
+/** How many are made at once, for eight programs, and how few may be left before more are made. */
+const BATCH = 32;
+const LOW = 8;
 
 /** Made, and nobody's yet. */
 const ready: Pipe[] = [];
@@ -84,12 +91,23 @@ export function prepareOutputPipes(): void {
   if (ready.length < LOW) makeMore().catch(() => {});
 }
 
-export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes> {
-  const output = await takePipe(owner);
-  const errors = await takePipe(owner).catch((error) => {
-    closePipe(output);
+/** `stdin` is what the program's input will be: a stream takes one more. */
+export async function takeOutputPipes(
+  owner?: StreamOwner,
+  stdin?: LauncherSpec['stdin'],
+): Promise<OutputPipes> {
+  const taken: Pipe[] = [];
+  try {
+    for (const whose of [owner, owner]) taken.push(await takePipe(whose));
+    // For a launcher's channels.
+    const more = starterNow() === undefined ? 0 : stdin === 'stream' ? 3 : 2;
+    for (let count = 0; count < more; count++) taken.push(await takePipe(undefined));
+  } catch (error) {
+    taken.forEach(closePipe);
     throw error;
-  });
+  }
+  const [output, errors, status, orders, input] = taken as [Pipe, Pipe, Pipe?, Pipe?, Pipe?];
+  let channels: Channels | undefined = status && orders && { status, orders, ...(input && { stdin: input }) };
   prepareOutputPipes();
   // Only now that nothing can fail any more: a source owns its descriptor.
   const stdout = new PipeSource(output.read);
@@ -97,18 +115,29 @@ export async function takeOutputPipes(owner?: StreamOwner): Promise<OutputPipes>
   const closeChildEnds = once(() => {
     closeSync(output.write);
     closeSync(errors.write);
+    if (channels) closeChannels(channels);
+    channels = undefined;
   });
   return {
     stdout,
     stderr,
     child: { stdout: output.write, stderr: errors.write },
     closeChildEnds,
+    takeChannels() {
+      const taken = channels;
+      channels = undefined;
+      return taken;
+    },
     destroy() {
       closeChildEnds();
       stdout.destroy();
       stderr.destroy();
     },
   };
+}
+
+export function closeChannels({ status, orders, stdin }: Channels): void {
+  for (const pipe of [status, orders, stdin]) if (pipe) closePipe(pipe);
 }
 
 /**
@@ -196,8 +225,18 @@ export function pipeFolder(): string {
   return isWritable('/dev/shm') ? '/dev/shm' : tmpdir();
 }
 
-/** Makes FIFOs in a folder that only we can enter, opens both ends of each, and removes the folder. */
 async function makePipes(count: number): Promise<Pipe[]> {
+  const starter = await useStarter();
+  if (starter === undefined) return makeFromFifos(count);
+  return starter.makePipes(count).catch((error) => {
+    if (starter.isOpen) throw error;
+    // It has ended meanwhile: the next one makes them, or a program.
+    return makePipes(count);
+  });
+}
+
+/** Makes FIFOs in a folder that only we can enter, opens both ends of each, and removes the folder. */
+async function makeFromFifos(count: number): Promise<Pipe[]> {
   const parent = pipeFolder();
   const folder = mkdtempSync(join(parent, ownedName('pipes')));
   const pipes: Pipe[] = [];
@@ -218,24 +257,6 @@ async function makePipes(count: number): Promise<Pipe[]> {
     }
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Opens both ends of a FIFO, the reading one so that it never waits. */
-export function openPipe(path: string): Pipe {
-  // The reading end first: opening a FIFO for writing waits, or fails, without one.
-  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    fchmodSync(read, 0o600);
-    return { read, write: openSync(path, constants.O_WRONLY) };
-  } catch (error) {
-    closeSync(read);
-    throw error;
-  }
-}
-
-export function closePipe({ read, write }: Pipe): void {
-  closeSync(read);
-  closeSync(write);
 }
 
 function isWritable(path: string): boolean {

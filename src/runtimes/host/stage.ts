@@ -3,14 +3,14 @@
  * it: when they close, or when we are killed, the kernel frees all of it, and nothing was ever visible on the
  * host. The process that made it becomes the sandbox's first program, and later ones enter it.
  */
-import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { close, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { SandboxError } from '../../errors.ts';
 import { Folder } from './folder.ts';
 import { WRITABLE } from './furniture.ts';
 import { notStarted } from './hostGuest.ts';
 import { isBelow } from './interpreters.ts';
 import { Launcher, type LauncherSpec } from './launch.ts';
-import { type LaunchStep, launcherArguments } from './launcher.ts';
+import type { LaunchStep } from './launcher.ts';
 import { leftIn, type OutputPipes } from './pipes.ts';
 import { ownerOtherThanUs, type SandboxUser } from './sandboxUser.ts';
 import { readStatus, type Status } from './status.ts';
@@ -45,6 +45,8 @@ export interface StageSpec {
   readonly enter: readonly string[];
   /** Whether that makes a user namespace, which an ordinary user needs for the others. */
   readonly withUserNamespace: boolean;
+  /** Whether a process that only makes mounts of its own, and that user namespace, would do as well. */
+  readonly needsOnlyMounts?: boolean;
   readonly tools: { readonly bash: string; readonly mount: string };
   readonly user: SandboxUser;
   readonly diskMb: number;
@@ -79,7 +81,11 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
   const options = `size=${Math.ceil(diskMb * 1024)}k,nr_inodes=${inodesFor(diskMb)},mode=0755,nosuid,nodev`;
   const memory: LaunchStep = { mountMemory: mount, options, with: tools.mount };
   const launcher = Launcher.start({
-    argv: [...enter, ...launcherArguments(tools.bash, [memory, ...steps], `${mount}/${FIRST_ORDERS}`)],
+    bash: tools.bash,
+    enter,
+    ...(spec.needsOnlyMounts ? { makes: withUserNamespace ? 'user and mounts' : 'mounts' } : {}),
+    steps: [memory, ...steps],
+    orders: `${mount}/${FIRST_ORDERS}`,
     cwd: '/',
     environment: LAUNCHER_ENVIRONMENT,
     stdin: spec.stdin,
@@ -93,9 +99,10 @@ export async function createStage(spec: StageSpec): Promise<Stage> {
   try {
     const ready = await Promise.race([status.ready, launcher.exited.then(() => status.ready)]);
     if (!ready) throw stageFailed((await status.failure) ?? '', await leftIn(output.stderr));
-    folder = Folder.open(`/proc/${child.pid}/root${mount}`);
+    const pid = await launcher.started();
+    folder = Folder.open(`/proc/${pid}/root${mount}`);
     const openNamespace = (name: string): number => {
-      const descriptor = openSync(`/proc/${child.pid}/ns/${name}`, 'r');
+      const descriptor = openSync(`/proc/${pid}/ns/${name}`, 'r');
       opened.push(descriptor);
       return descriptor;
     };
@@ -153,8 +160,9 @@ function closeOnce(folder: Folder, descriptors: readonly number[]): () => void {
   return () => {
     if (!open) return;
     open = false;
-    for (const descriptor of descriptors) closeSync(descriptor);
     folder.close();
+    // Not waited for: the last one of a mount namespace takes the kernel milliseconds, and nobody can reach it any more.
+    for (const descriptor of descriptors) close(descriptor);
   };
 }
 

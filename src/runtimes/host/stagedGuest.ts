@@ -7,7 +7,6 @@ import { WRITABLE } from './furniture.ts';
 import { HostGuest } from './hostGuest.ts';
 import { type FoundInterpreters, type HostInterpreter, searchPath } from './interpreters.ts';
 import { Launcher } from './launch.ts';
-import { launcherArguments } from './launcher.ts';
 import { takeOutputPipes } from './pipes.ts';
 import type { ProgramGroups } from './programGroups.ts';
 import { ownerOtherThanUs } from './sandboxUser.ts';
@@ -102,14 +101,14 @@ export abstract class StagedGuest extends HostGuest {
     const { tools, stage } = this.#parts;
     const orders = `orders-${randomUUID()}`;
     const launcher = Launcher.start({
-      argv: [
-        ...this.enterStage(network !== undefined),
-        ...launcherArguments(tools.bash, [], `${stage.mount}/${orders}`),
-      ],
+      bash: tools.bash,
+      enter: this.enterStage(network !== undefined),
+      steps: [],
+      orders: `${stage.mount}/${orders}`,
       cwd: '/',
       environment: LAUNCHER_ENVIRONMENT,
       stdin,
-      output: await takeOutputPipes(ownerOtherThanUs(stage.user)),
+      output: await takeOutputPipes(ownerOtherThanUs(stage.user), stdin),
       descriptors: [stage.mountNamespace, stage.userNamespace ?? 'ignore', network ?? 'ignore'],
     });
     return { launcher, status: readStatus(launcher.status), orders, stdin };

@@ -20,7 +20,6 @@ import { HostGuest, notStarted } from '../host/hostGuest.ts';
 import { openInput, prepareInput } from '../host/input.ts';
 import type { HostInterpreter, InterpreterFinder } from '../host/interpreters.ts';
 import { Launcher } from '../host/launch.ts';
-import { launcherArguments } from '../host/launcher.ts';
 import { ownedName } from '../host/owner.ts';
 import { type OutputPipes, takeOutputPipes } from '../host/pipes.ts';
 import { endTree } from '../host/processTree.ts';
@@ -89,7 +88,7 @@ export async function createPlainGuest(spec: SandboxSpec, options: PlainOptions)
 function startLauncher(bash: string, home: string, output: OutputPipes, stdin: Command['stdin']): Waiting {
   const orders = join(home, `orders-${randomUUID()}`);
   const launcher = Launcher.start({
-    argv: launcherArguments(bash, [], orders),
+    ...{ bash, enter: [], makes: 'nothing', steps: [], orders },
     cwd: join(home, 'workspace'),
     environment: {},
     stdin,
@@ -207,6 +206,9 @@ class PlainGuest extends HostGuest {
     const { launcher, orders } = await this.#takeLauncher(bash, command.stdin);
     const { child, exited, output } = launcher;
     try {
+      // While it waits: what has ended cannot be asked any more.
+      const pid = await launcher.started();
+      const startTime = readStat(pid)?.startTime ?? '';
       const input = prepareInput(command.stdin, { here: home, there: home }, undefined);
       launcher.give(
         {
@@ -220,9 +222,6 @@ class PlainGuest extends HostGuest {
         },
         orders,
       );
-      const { pid } = child;
-      if (pid === undefined) throw (await once(child, 'error'))[0];
-      const startTime = readStat(pid)?.startTime ?? '';
       await launched(launcher.status);
       for (const file of [orders, input.file ?? orders]) rmSync(file, { force: true });
       return { pid, startTime, exited, output, ...(child.stdin === null ? {} : { stdin: child.stdin }) };
@@ -236,7 +235,7 @@ class PlainGuest extends HostGuest {
     const first = this.#first;
     // It was started without anything to read from.
     if (!first?.launcher.isWaiting || stdin === 'stream') {
-      return startLauncher(bash, this.#parts.home, await takeOutputPipes(), stdin);
+      return startLauncher(bash, this.#parts.home, await takeOutputPipes(undefined, stdin), stdin);
     }
     this.#first = undefined;
     return first;

@@ -50,7 +50,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
   const python = findLanguage('python');
   const isRoot = process.getuid?.() === 0;
   const user = chooseSandboxUser();
-  const output = await takeOutputPipes(ownerOtherThanUs(user));
+  const output = await takeOutputPipes(ownerOtherThanUs(user), 'stream');
   const stage = await createBubblewrapStage({
     ...{ tools, user, diskMb: DISK_MB, prefixes: prefixesOf(interpreters), output, stdin: 'stream' },
   });
