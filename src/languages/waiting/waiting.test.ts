@@ -56,7 +56,7 @@ describe('orders', () => {
 
   it('have what the kernel would have of half a surrogate pair', () => {
     const halves = { argv: ['\ud800'], env: { A: '\udfffz' }, stdin: true, files: [['\ud83d', 1]] } as const;
-    const encoded = Buffer.from(waiting('python').encode(halves));
+    const encoded = Buffer.from(waiting('javascript').encode(halves));
     expect(JSON.parse(encoded.subarray(4).toString())).toEqual({
       ...{ argv: ['\ufffd'], env: { A: '\ufffdz' }, stdin: true, files: [['\ufffd', 1]] },
     });

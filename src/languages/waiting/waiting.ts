@@ -90,8 +90,11 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
   }
 }
 
-/** Of a program in a text Python has given back what it has parsed before that waits, and not when it becomes another one. */
-function asProgram(source: string): string {
+/**
+ * The same program in a text: of that Python has given back what it has parsed before it waits. Otherwise it keeps it to
+ * the program's end, and copies each page of it when it becomes another one.
+ */
+export function asProgram(source: string): string {
   return `exec(compile(${JSON.stringify(source)}, __file__, 'exec'))\n`;
 }
 

@@ -14,12 +14,15 @@ export interface CorpusProgram {
   readonly stdin?: Uint8Array;
   /** Text files beside the program, by path. */
   readonly files: Readonly<Record<string, string>>;
+  /** It reaches others, or prints who it is: only where it is alone. */
+  readonly onlyInSandbox: boolean;
 }
 
 const partsSchema = z.strictObject({
   args: z.array(z.string()).default([]),
   env: z.record(z.string(), z.string()).default({}),
   files: z.record(z.string(), z.string()).default({}),
+  onlyInSandbox: z.boolean().default(false),
   stdin: z.string().optional(),
   stdinHex: z.string().optional(),
   stdinRepeat: z.tuple([z.string(), z.number()]).optional(),

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { findLanguage } from '../../../languages/index.ts';
 import { BECOME_MAIN } from '../../../languages/waiting/becomeMain.ts';
+import { asProgram } from '../../../languages/waiting/waiting.ts';
 import { readHostView, readNetworkFiles } from '../../host/hostView.ts';
 import { type FoundInterpreters, type HostInterpreter, prefixesOf } from '../../host/interpreters.ts';
 import { STATUS_FD } from '../../host/launcher.ts';
@@ -32,14 +33,6 @@ export interface ServerWish {
 
 /** The disk of the server itself, on which its own text is; programs have their own. */
 const DISK_MB = 16;
-
-/**
- * Python keeps what it has parsed of its program until that ends, and gives it back when a child becomes another one: each
- * page of that would be copied then. Of a program in a text it has forgotten all by then.
- */
-function asProgram(source: string): string {
-  return `exec(compile(${JSON.stringify(source)}, __file__, 'exec'))\n`;
-}
 
 /** Libraries for linear algebra start threads when they are imported, and no fork takes those along. */
 const ONE_THREAD = { OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
