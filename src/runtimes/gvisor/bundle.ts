@@ -32,11 +32,8 @@ export interface RelayPipeNames {
   readonly output: string;
 }
 
-/**
- * What the first process needs to start a program of another user, to signal it and to hear of its end; the program gets
- * none of it.
- */
-const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP', 'CAP_SYS_PTRACE'];
+/** What the first process needs to start a program of another user and to signal it; the program gets none of it. */
+const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETUID', 'CAP_SETPCAP'];
 
 /** Devices that gVisor makes up besides the harmless ones, and which no program needs. */
 export const HIDDEN_DEVICES = { '/dev/fuse': 'file', '/dev/net': 'folder' } as const;

@@ -20,11 +20,6 @@
  * It is the sandbox's root, with no more capabilities than it uses, so that the program can neither end it nor
  * write the report.
  *
- * It traces the program up to the first signal that the program gets: so it is told of the program's end, and of the status
- * that is certain by then, before the kernel takes the program's memory apart (PTRACE_EVENT_EXIT in ptrace(2)), which
- * takes gVisor longer than all else about an end. A program that has other threads then, or gets a signal, has ended when
- * wait4 says so.
- *
  * Where SETTINGS is empty it is the program's user already and held as the program shall be, and where REPORT is
  * empty there is none. As the first process of its namespace it cannot be ended by the program even then, and as one
  * that is not dumpable it shows the program none of its descriptors and none of its memory.
@@ -39,7 +34,6 @@
 #include <linux/filter.h>
 #include <linux/poll.h>
 #include <linux/prctl.h>
-#include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <linux/signal.h>
 #include <linux/signalfd.h>
@@ -50,7 +44,6 @@
 
 #define FIONREAD 0x541b
 #define EINTR 4
-#define STOPPED 0x7f
 #define ALL_SIGNALS (~0ul)
 #define NO_RELAY "the relay could not be started\n"
 
@@ -62,19 +55,11 @@
 #define MEMORY_EVENTS_BEFORE "/sys/fs/cgroup/memory/memory.oom_control"
 #define KILLED_FOR_MEMORY "oom_kill "
 
-#define THREADS "\nThreads:\t"
-
 /* The descriptor by which it was started, where that is no file with a name. */
 #define OWN_PROGRAM 3
 
 struct user {
   unsigned int uid, gid;
-};
-
-struct program {
-  long pid;
-  /* What `open_status` gives. */
-  int threads;
 };
 
 struct settings {
@@ -114,15 +99,13 @@ static void mask_signals(unsigned long which) {
   must(call(__NR_rt_sigprocmask, SIG_SETMASK, &which, 0, sizeof which));
 }
 
-/* All capabilities that there are: CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP and CAP_SYS_PTRACE. */
-static const int capabilities[] = {5, 6, 7, 8, 19};
-
 /* Gives up every right that programs do not have; from here on it is an ordinary process. */
 static void give_up_rights(const struct user *user) {
   struct sock_fprog program = {filter_length, settings.filter};
   must(call(__NR_setresuid, -1, 0, -1));
-  for (unsigned int place = 0; place < sizeof capabilities / sizeof *capabilities; place++)
-    must(call(__NR_prctl, PR_CAPBSET_DROP, capabilities[place]));
+  /* CAP_KILL, CAP_SETGID, CAP_SETUID and CAP_SETPCAP: all that there is. */
+  for (int capability = 5; capability <= 8; capability++)
+    must(call(__NR_prctl, PR_CAPBSET_DROP, capability));
   must(call(__NR_setgroups, 0, 0));
   must(call(__NR_setresgid, user->gid, user->gid, user->gid));
   must(call(__NR_setresuid, user->uid, user->uid, user->uid));
@@ -189,7 +172,6 @@ static int starts_with(const char *text, const char *word) {
 
 /* How many processes the memory limit has ended; -1 where nobody says so. */
 static int killed_for_memory(int events) {
-  if (events < 0) return -1;
   long length = call(__NR_pread64, events, frame.chunk, CHUNK - 1, 0);
   frame.chunk[length < 0 ? 0 : length] = 0;
   for (const char *at = frame.chunk; *at; at++) {
@@ -209,40 +191,6 @@ static void end_frames(int status, int events) {
   } end = {0, status, killed_for_memory(events), {0}};
   for (unsigned int place = 0; place < sizeof word; place++) end.word[place] = word[place];
   for (int stream = 1; in_frames && stream <= 2; stream++) write_all(stream, (const char *)&end, sizeof end);
-}
-
-/*
- * Whoever was told of the end ends the rest. Ours would take everything apart before that one gets a processor to hear
- * it; it comes when nobody reads any more, and in any case.
- */
-static void let_it_be_heard(void) {
-  struct pollfd output = {1, 0, 0};
-  struct timespec patience = {1, 0};
-  call(__NR_ppoll, &output, 1, &patience, 0, 0);
-}
-
-/* The kernel's file that says how many threads a process has. */
-static int open_status(long pid) {
-  static char path[] = "/proc/0000000000/status";
-  char *digit = path + sizeof "/proc/0000000000" - 1;
-  do {
-    *--digit = (char)('0' + pid % 10);
-    pid /= 10;
-  } while (pid > 0);
-  char *start = path + sizeof "/proc/" - 1;
-  while ((*start++ = *digit++)) continue;
-  return (int)call(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Whether a process that stands still is one thread, so that nobody goes on when that one ends. */
-static int has_one_thread(int status) {
-  long length = call(__NR_pread64, status, frame.chunk, CHUNK - 1, 0);
-  frame.chunk[length < 0 ? 0 : length] = 0;
-  int is_one = 0;
-  /* The last of them is the kernel's: a program's name, which comes before, may look like one. */
-  for (const char *at = frame.chunk; *at; at++)
-    if (starts_with(at, THREADS)) is_one = starts_with(at + sizeof THREADS - 1, "1\n");
-  return is_one;
 }
 
 /* Starts the relay and waits until it is ready; nobody can signal it or wait for it but us, who need not. */
@@ -287,33 +235,24 @@ static void finish_relay(long relay, int signals) {
   }
 }
 
-/* Copies what was written to both streams before the end; whoever still holds one is not waited for. */
-static void drain(struct pollfd *streams) {
-  struct timespec at_once = {0, 0};
-  call(__NR_ppoll, streams, 2, &at_once, 0, 0);
-  for (int stream = 1; stream <= 2; stream++, streams++) {
-    int left = 0;
-    if (!(streams->revents & POLLIN)) continue;
-    call(__NR_ioctl, streams->fd, FIONREAD, &left);
-    for (; left > 0 && copy(streams->fd, stream, left); left -= CHUNK) continue;
+/* Copies what was written before the end; whoever still holds the pipe is not waited for. */
+static void drain(int from, int to) {
+  int left = 0;
+  if (from < 0 || call(__NR_ioctl, from, FIONREAD, &left) < 0) return;
+  while (left > 0) {
+    if (!copy(from, to, left)) return;
+    left -= left < CHUNK ? left : CHUNK;
   }
 }
 
-/* Of one that has stopped: true when it stands at its end. Otherwise it goes on, with its signal, and untraced. */
-static int is_ending(const struct program *program, int *status) {
-  unsigned long message = 0;
-  int event = *status >> 16;
-  int is_end = event == PTRACE_EVENT_EXIT && has_one_thread(program->threads) &&
-               call(__NR_ptrace, PTRACE_GETEVENTMSG, program->pid, 0, &message) == 0;
-  if (!is_end) call(__NR_ptrace, PTRACE_DETACH, program->pid, 0, event ? 0 : (*status >> 8) & 0xff);
-  else *status = (int)message;
-  return is_end;
-}
-
 /* Reaps what has ended; true when the program has. */
-static int reap(const struct program *program, int *status) {
-  for (long pid; (pid = call(__NR_wait4, -1, status, WNOHANG, 0)) > 0;)
-    if (pid == program->pid && ((*status & 0xff) != STOPPED || is_ending(program, status))) return 1;
+static int reap(long program, int *status) {
+  int ended;
+  for (long pid; (pid = call(__NR_wait4, -1, &ended, WNOHANG, 0)) > 0;) {
+    if (pid != program) continue;
+    *status = ended;
+    return 1;
+  }
   return 0;
 }
 
@@ -322,7 +261,7 @@ static void hand_on(unsigned int signal, long program) {
   call(__NR_kill, signal == SIGINT && is_first() ? -1 : program, signal);
 }
 
-static int wait_for(const struct program *program, int signals, int output, int errors) {
+static int wait_for(long program, int signals, int output, int errors) {
   struct pollfd watched[] = {{signals, POLLIN, 0}, {output, POLLIN, 0}, {errors, POLLIN, 0}};
   for (int status;;) {
     struct signalfd_siginfo signal;
@@ -333,17 +272,15 @@ static int wait_for(const struct program *program, int signals, int output, int 
       call(__NR_close, watched[stream].fd);
       watched[stream].fd = -1;
     }
-    if (!watched[0].revents) continue;
-    /* Most often it is the program's end. */
-    int has_ended = reap(program, &status);
-    if (!has_ended && call(__NR_read, signals, &signal, sizeof signal) == sizeof signal) {
-      /* One that ended meanwhile may have been told of by this one. */
-      if (signal.ssi_signo == SIGCHLD) has_ended = reap(program, &status);
-      else if (signal.ssi_signo != SIGPIPE /* of our own writing */) hand_on(signal.ssi_signo, program->pid);
+    if (!watched[0].revents || call(__NR_read, signals, &signal, sizeof signal) != sizeof signal) continue;
+    if (signal.ssi_signo == SIGPIPE) continue; /* of our own writing */
+    if (signal.ssi_signo != SIGCHLD) {
+      hand_on(signal.ssi_signo, program);
+    } else if (reap(program, &status)) {
+      drain(watched[1].fd, 1);
+      drain(watched[2].fd, 2);
+      return status;
     }
-    if (!has_ended) continue;
-    drain(watched + 1);
-    return status;
   }
 }
 
@@ -396,29 +333,21 @@ static void begin(long *stack) {
   if (has_rights) have(call(__NR_setresuid, settings.program.uid, settings.program.uid, -1));
   have(call(__NR_pipe2, output, O_CLOEXEC));
   have(call(__NR_pipe2, errors, O_CLOEXEC));
-  struct program program = {have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0)), -1};
-  if (program.pid == 0) {
+  long program = have(call(__NR_clone, SIGCHLD, 0, 0, 0, 0));
+  if (program == 0) {
     call(__NR_close, gate[1]);
     become(argv + 8, environment, output, errors, gate[0]);
   }
-  if (has_rights) {
-    have(call(__NR_setresuid, 0, 0, -1));
-    program.threads = open_status(program.pid);
-    /* Where that is not allowed the end is heard of later. Programs whose output is not in frames are held the same. */
-    call(__NR_ptrace, PTRACE_SEIZE, program.pid, 0, in_frames ? PTRACE_O_TRACEEXIT : 0);
-    /* Its pages are there then when it matters. */
-    has_one_thread(program.threads);
-  }
+  if (has_rights) have(call(__NR_setresuid, 0, 0, -1));
   forget(environment);
   call(__NR_close, gate[0]);
   call(__NR_close, gate[1]);
   call(__NR_close, output[1]);
   call(__NR_close, errors[1]);
 
-  int status = wait_for(&program, signals, output[0], errors[0]);
+  int status = wait_for(program, signals, output[0], errors[0]);
   end_frames(status, events);
   call(__NR_write, report, &status, sizeof status);
-  if (in_frames && has_rights) let_it_be_heard();
   if (relay && is_first()) finish_relay(relay, signals);
   leave(status & 0x7f ? 128 + (status & 0x7f) : (status >> 8) & 0xff);
 }
