@@ -146,8 +146,9 @@ export class LaunchedProgram {
     this.#figures = parts.figures;
   }
 
-  /** What was used until now is none of the program's. */
+  /** What was used until now is none of the program's, and it begins with its whole share of processor time. */
   countAnew(): void {
+    this.#parts.group.cgroup?.refill();
     this.#figures = startCounting(this.#parts.group.cgroup);
   }
 

@@ -32,6 +32,11 @@ export class Started {
     this.#figures = startCounting(this.#group.cgroup);
   }
 
+  /** What its start took of the share of processor time is the program's again. */
+  refill(): void {
+    this.#group.cgroup?.refill();
+  }
+
   /** As `GuestProcess.kill`. */
   async kill(signal: Parameters<GuestProcess['kill']>[0]): Promise<void> {
     if (signal !== 'SIGINT') this.#signalled = signal;

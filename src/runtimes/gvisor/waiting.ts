@@ -59,6 +59,7 @@ export class WaitingProgram {
       await waiting.end();
       throw isolationFailed('no interpreter came to wait for the program');
     }
+    started.refill();
     launcher.holdUs(false);
     return waiting;
   }

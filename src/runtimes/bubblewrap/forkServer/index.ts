@@ -174,6 +174,7 @@ export class ForkServers {
       if (first !== undefined) await writeFile(first, String(keeper.pid));
       for (const entrance of others) writeFileSync(entrance, String(keeper.pid));
       await program.prepare();
+      groups.whole?.refill();
       const pid = firstChild(keeper.pid);
       if (pid === undefined) throw notHeld('is gone');
       folder = Folder.open(`/proc/${pid}/fd/${ROOT_FD}/.`);

@@ -7,6 +7,11 @@ export interface Cgroup {
   /** Counts so far; peaks are since the last `resetPeaks`. */
   measure(): CgroupFigures;
   resetPeaks(): void;
+  /**
+   * Gives back what has been used of the share of processor time by now. The kernel refills where the limit is set, to what
+   * it was too (`tg_set_cfs_bandwidth` in kernel/sched/core.c).
+   */
+  refill(): void;
   /** How many processes count against its limit now, the dead that nobody has reaped yet among them. */
   counted(): number;
   /** Another limit on its processes than the one that it was made with. */

@@ -30,4 +30,17 @@ describe('cgroup version 1', () => {
     expect(readFileSync(join(cpu, 'new/cpu.cfs_burst_us'), 'utf8')).toBe('25000');
     expect(existsSync(join(cpu, 'old/cpu.cfs_burst_us'))).toBe(false);
   });
+
+  it('sets its share of the processors again to refill it, and none where there is none', async () => {
+    const cpu = join(mount, 'cpu');
+    mkdirSync(join(cpu, 'box'), { recursive: true });
+    const limits = { memoryBytes: 4096, processes: 3 };
+    const host = cgroupVersion1({ cpu, memory: join(mount, 'memory') }, [mount]);
+    const limited = await host.create('box', { ...limits, cpuCores: 0.25 });
+    writeFileSync(join(cpu, 'box/cpu.cfs_quota_us'), 'used');
+    limited.refill();
+    expect(readFileSync(join(cpu, 'box/cpu.cfs_quota_us'), 'utf8')).toBe('25000');
+    (await host.create('other', limits)).refill();
+    expect(existsSync(join(cpu, 'other'))).toBe(false);
+  });
 });

@@ -63,6 +63,10 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       resetPeaks() {
         if (memory) writeControl(memory, 'memory.max_usage_in_bytes', 0);
       },
+      refill() {
+        if (cpu && limits.cpuCores !== undefined)
+          writeControl(cpu, 'cpu.cfs_quota_us', quotaOf(limits.cpuCores));
+      },
       counted: () => Number((pids && readControl(pids, 'pids.current')) ?? 0),
       allowProcesses(count) {
         processes = count;
@@ -100,7 +104,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
     if (cpu && limits.cpuCores !== undefined) {
       mkdirSync(cpu, { recursive: true });
       writeControl(cpu, 'cpu.cfs_period_us', PERIOD_US);
-      const quota = Math.round(limits.cpuCores * PERIOD_US);
+      const quota = quotaOf(limits.cpuCores);
       writeControl(cpu, 'cpu.cfs_quota_us', quota);
       allowBurst(cpu, 'cpu.cfs_burst_us', quota);
     }
@@ -130,6 +134,10 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
       return new Set(names.flat()).size;
     },
   };
+}
+
+function quotaOf(cores: number): number {
+  return Math.round(cores * PERIOD_US);
 }
 
 function peakProcesses(pids: string | undefined): { peakProcesses?: number } {

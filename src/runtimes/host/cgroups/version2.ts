@@ -52,6 +52,9 @@ export function cgroupVersion2(
       },
       // Version 2 keeps peaks for the life of the group.
       resetPeaks() {},
+      refill() {
+        if (controllers.has('cpu') && limits.cpuCores !== undefined) setQuota(folder, limits.cpuCores);
+      },
       counted: () => Number((controllers.has('pids') && readControl(folder, 'pids.current')) || 0),
       allowProcesses(count) {
         processes = count;
@@ -94,9 +97,7 @@ export function cgroupVersion2(
     }
     if (controllers.has('pids')) writeControl(folder, 'pids.max', limits.processes);
     if (controllers.has('cpu') && limits.cpuCores !== undefined) {
-      const quota = Math.round(limits.cpuCores * PERIOD_US);
-      writeControl(folder, 'cpu.max', `${quota} ${PERIOD_US}`);
-      allowBurst(folder, 'cpu.max.burst', quota);
+      allowBurst(folder, 'cpu.max.burst', setQuota(folder, limits.cpuCores));
     }
   };
 
@@ -120,6 +121,12 @@ export function cgroupVersion2(
     },
     sweepEverywhere: async () => (await sweepBelow(mount)).length,
   };
+}
+
+function setQuota(folder: string, cores: number): number {
+  const quota = Math.round(cores * PERIOD_US);
+  writeControl(folder, 'cpu.max', `${quota} ${PERIOD_US}`);
+  return quota;
 }
 
 function readCores(folder: string): number | null {
