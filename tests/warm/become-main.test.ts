@@ -23,7 +23,7 @@ file = os.path.abspath(__file__)
 os.unlink(file)
 touch()
 os.rename(file + '.program', file)
-become_main(file, ARGS, ENV, modules)
+become_main(file, lambda: (ARGS, ENV, None, True), modules)
 `;
 
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));

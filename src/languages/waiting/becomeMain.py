@@ -45,15 +45,16 @@ BUILTINS_OF_SITE = ('open', 'exit', 'quit', 'copyright', 'credits', 'license', '
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
 
 
-def become_main(file, args, env, modules=None, source=None, has_new_input=True):
-    """Runs a file as the program of this interpreter, to its end, and ends the process as it would have ended.
+def become_main(file, receive, modules=None):
+    """Waits for a program and runs it in this interpreter, to its end, and ends the process as it would have ended.
 
     It does not return: it raises what must pass through all its callers, so that no frame of theirs is left below the
-    program. `modules` are the names that may be in sys.modules when the program starts; all of them stay without it.
-    `source` is what is in the file, where that is known. Standard input is as touch() found it unless `has_new_input`.
+    program. `receive` is called then, and waits: it returns the program's arguments and variables, what is in its file
+    (None where that is to be read), and whether its standard input is another than touch() found. `modules` are the names
+    that may be in sys.modules when the program starts; all of them stay without it.
     """
     hook, sys.excepthook = sys.excepthook, become
-    raise Becoming((file, args, env, source), modules, has_new_input, hook)
+    raise Becoming(file, receive, modules, hook)
 
 
 class Becoming(BaseException):
@@ -62,11 +63,11 @@ class Becoming(BaseException):
 
 def become(_kind, becoming, _trace):
     """The one frame below the program. Its file is named so that warnings and logging look past it."""
-    program, modules, has_new_input, sys.excepthook = becoming.args
+    file, receive, modules, sys.excepthook = becoming.args
     for name in SYS_LAST:
         vars(sys).pop(name, None)
-    code, is_asynchronous = set_up(program, modules, has_new_input)
-    start = State(is_asynchronous)
+    start = prepare(file, modules)
+    code = set_up(start, file, *receive())
     ended_by = None
     try:
         exec(code, start.namespace())
@@ -146,6 +147,8 @@ class State:
         self.builtins = {name: value for name, value in vars(builtins).items() if name not in BUILTINS_OF_SITE}
         self.sys = set(vars(sys))
         self.filters = list(_warnings.filters)
+        # What has looked into folders is large, and nothing of the program: it need not be taken apart.
+        self.finders = list(sys.path_importer_cache.values())
         self.is_asynchronous = is_asynchronous
 
     @staticmethod
@@ -156,23 +159,27 @@ class State:
 # Before the program
 
 
-def set_up(program, modules, has_new_input):
-    file, args, env, source = program
-    code, is_asynchronous = read_code(file, args, env, source)
+def prepare(file, modules):
+    """What does not depend on the program."""
+    if modules is not None:
+        for name in set(sys.modules) - set(modules) - {'__main__'}:
+            del sys.modules[name]
+    sys.modules['__main__'] = fresh_main(file)
+    sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
+    return State(False)
+
+
+def set_up(start, file, args, env, source, has_new_input):
+    code, start.is_asynchronous = read_code(file, args, env, source)
     set_environment(env)
     sys.argv = [file, *args]
     if hasattr(sys, 'orig_argv'):
         sys.orig_argv = cold_command(file, args)
-    if modules is not None:
-        for name in set(sys.modules) - set(modules) - {'__main__'}:
-            del sys.modules[name]
     # Files may have come in the same tick of the clock in which it was read.
     sys.path_importer_cache.pop(sys.path[0], None)
     if has_new_input:
         renew_standard_input()
-    sys.modules['__main__'] = fresh_main(file)
-    sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
-    return code, is_asynchronous
+    return code
 
 
 def cold_command(file, args):

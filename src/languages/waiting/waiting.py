@@ -67,6 +67,23 @@ def receive_orders(orders_end, loads):
         os.write(1, b'\6\n')
 
 
+def receive_program(orders_end, loads):
+    os.write(1, b'\6\n')
+    orders = receive_orders(orders_end, loads)
+    for path, length in orders.get('files', ()):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb', 0) as file:
+            receive_into(file, orders_end, length)
+    given = orders['stdin']
+    if given is True:
+        os.dup2(orders_end, 0)
+    elif given:
+        place_input(given, orders_end)
+    os.close(orders_end)
+    source = orders['code'].encode() if 'code' in orders else None
+    return orders['argv'], orders['env'], source, bool(given)
+
+
 def wait_for_orders(preload):
     # Most programs have this input: then nothing is to be done about it when the orders are there.
     orders_end = os.dup(0)
@@ -83,20 +100,8 @@ def wait_for_orders(preload):
     json.loads(json.dumps({'text': ['x', 1, True, None]}))
     for folder in set(sys.path_importer_cache) - finders:
         del sys.path_importer_cache[folder]
-    os.write(1, b'\6\n')
-    orders = receive_orders(orders_end, json.loads)
-    for path, length in orders.get('files', ()):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, 'wb', 0) as file:
-            receive_into(file, orders_end, length)
-    given = orders['stdin']
-    if given is True:
-        os.dup2(orders_end, 0)
-    elif given:
-        place_input(given, orders_end)
-    os.close(orders_end)
-    source = orders['code'].encode() if 'code' in orders else None
-    become_main(sys.argv[0], orders['argv'], orders['env'], modules, source, bool(given))
+    loads = json.loads
+    become_main(sys.argv[0], lambda: receive_program(orders_end, loads), modules)
 
 
 wait_for_orders(__MODULES__)

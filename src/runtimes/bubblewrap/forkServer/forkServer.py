@@ -38,9 +38,12 @@ CAPABILITY_VERSION = 0x20080522
 ADD_SEALS, ALL_SEALS = 1033, 0xF
 CLONE = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]
 
-# Where a program's first descriptors beyond the usual three are: the keeper's report, the orders, the file system's root.
-REPORT, ORDERS, ROOT = 3, 4, 5
+# Where a program's first descriptors beyond the usual three are: the keeper's report, the orders, the file system's root, and
+# the pipe of its input while it may turn out to have none.
+REPORT, ORDERS, ROOT, INPUT = 3, 4, 5, 6
 INSIDE = 1000
+# The program's file, which is not read again where it is no longer than this.
+MAIN, MOST_CODE_BYTES = 'main.py', 1 << 20
 
 # With the interpreter's lock held, as a child goes on where the call was.
 libc = ctypes.PyDLL(None, use_errno=True)
@@ -231,33 +234,44 @@ def copy_to(target, size):
         if not data:
             os._exit(0)
         size -= len(data)
-        while data:
-            data = data[os.write(target, data) :]
+        write_all(target, data)
 
 
-def take_orders():
+def write_all(target, data):
+    while data:
+        data = data[os.write(target, data) :]
+
+
+def take_orders(has_rehearsed):
     """
-    Waits for them, and does what is to be done before the program begins: its input, its files. Returns its arguments
-    and variables, unless it is another program than this Python's.
+    Waits for them, and does what is to be done before the program begins: its input, its files. Returns what
+    become_main() is to know, unless it is another program than this Python's.
     """
+    source = None
     length = int.from_bytes(read_exactly(ORDERS, 4), 'little')
     words = iter([os.fsdecode(word) for word in read_exactly(ORDERS, length).split(b'\0')[:-1]])
     becomes, kind, size = next(words), next(words), int(next(words))
     arguments = [next(words) for _ in range(int(next(words)))]
     files = [(next(words), int(next(words))) for _ in range(int(next(words)))]
-    if kind != 'stream':
-        place_input(kind, size)
+    if kind == 'stream':
+        os.dup2(INPUT, 0)
+    elif kind == 'file':
+        place_input(size)
     for path, size in files:
         make_folders(path)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        copy_to(file, size)
+        if path == MAIN and size <= MOST_CODE_BYTES:
+            source = read_exactly(ORDERS, size)
+            write_all(file, source)
+        else:
+            copy_to(file, size)
         os.fchmod(file, 0o644)
         os.close(file)
     close_all_from(3)
     variables = dict(variable.split('=', 1) for variable in words)
     if becomes == 'command':
         become_command(arguments, variables)
-    return arguments, variables
+    return arguments, variables, source, kind != 'nothing' or not has_rehearsed
 
 
 def become_command(command, variables):
@@ -267,17 +281,22 @@ def become_command(command, variables):
     os.execve(command[0], command, variables)
 
 
-def place_input(kind, size):
-    if kind == 'nothing':
-        source = os.open('/dev/null', os.O_RDONLY)
-    else:
-        memory = os.memfd_create('stdin', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        copy_to(memory, size)
-        # It is the program's own, and still no more than what it was given.
-        check(libc.fcntl(memory, ADD_SEALS, ALL_SEALS), 'the seals of the input')
-        # Once more, so that it can be read only and from its beginning.
-        source = os.open('/proc/self/fd/%d' % memory, os.O_RDONLY)
-        os.close(memory)
+def place_nothing():
+    """As most programs have it; their pipe is kept for those that turn out to have another input."""
+    os.dup2(0, INPUT, inheritable=False)
+    nothing = os.open('/dev/null', os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
+def place_input(size):
+    memory = os.memfd_create('stdin', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    copy_to(memory, size)
+    # It is the program's own, and still no more than what it was given.
+    check(libc.fcntl(memory, ADD_SEALS, ALL_SEALS), 'the seals of the input')
+    # Once more, so that it can be read only and from its beginning.
+    source = os.open('/proc/self/fd/%d' % memory, os.O_RDONLY)
+    os.close(memory)
     os.dup2(source, 0)
     os.close(source)
 
@@ -433,6 +452,7 @@ class Server:
         if pid != 0:
             keep(pid, self.instructions)
         become_user(child.limits, self.instructions, self.is_mapped_by_root)
+        place_nothing()
         if child.rehearses:
             touch()
         reseed()
@@ -447,13 +467,22 @@ def wait_for_program():
     except BaseException as error:
         os.write(2, ('%s\n' % error).encode('utf-8', 'backslashreplace'))
         os._exit(70)
+    return child.rehearses
+
+
+def receive_program(has_rehearsed):
     os.write(REPORT, b'R')
     try:
-        return take_orders()
+        return take_orders(has_rehearsed)
     except BaseException:
         # No program has begun: nothing may look like its end. No status of wait(2) begins with this byte.
         os.write(REPORT, b'F')
         os._exit(70)
 
 
-become_main('/workspace/main.py', *wait_for_program())
+def begin():
+    has_rehearsed = wait_for_program()
+    become_main('/workspace/' + MAIN, lambda: receive_program(has_rehearsed))
+
+
+begin()
