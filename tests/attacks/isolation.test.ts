@@ -364,7 +364,7 @@ print(json.dumps({'grow': attempt(grow), 'chmod': attempt(lambda: os.chmod('/pro
     // Its owner may write to it where it is a pipe, or a file of the sandbox's own under the same limit as all others.
     const isOwn = await probe<boolean>(
       sandbox,
-      "import stat; print(json.dumps(stat.S_ISFIFO(os.fstat(0).st_mode) or os.fstat(0).st_dev == os.stat('/workspace').st_dev))",
+      "import stat; print(json.dumps(stat.S_ISFIFO(os.fstat(0).st_mode) or os.fstat(0).st_dev in [os.stat(path).st_dev for path in ('/workspace', '/tmp')]))",
       { stdin: 'x' },
     );
     if (!isOwn) expect([inside['grow'], inside['truncate']]).not.toContain('ok');
