@@ -27,7 +27,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function startersOf(pid: number): number[] {
-  return processesWith(`glovebox-starter ${pid}`).map((starter) => starter.pid);
+  const name = `glovebox-starter ${pid}`;
+  // Others' have the same beginning of a name.
+  return processesWith(name).flatMap((starter) => (starter.command.includes(name) ? [starter.pid] : []));
 }
 
 /** Sleeps until somebody ends it; its command line holds a text that no other's does. */
