@@ -29,8 +29,8 @@ export const POOL_DEFAULTS = {
 /** Kinds that are known at a time, whether any guest of them waits or not; the one that was used longest ago is forgotten. */
 export const MOST_KINDS = 64;
 
-/** Guests that are being made at a time, over all kinds: more of them would only be in each other's way. */
-export const MADE_AT_ONCE = Math.max(2, availableParallelism());
+/** Guests that are being made at a time, over all kinds: making one is waiting for the kernel as much as work. */
+export const MADE_AT_ONCE = 2 * availableParallelism();
 
 /** Whoever waits for one that is being made starts cold then: something is wrong with it. */
 export const MOST_WAIT_MS = 1000;
