@@ -17,6 +17,9 @@ import { childrenOf, descriptorsOf, tracesOf } from '../tests/support/traces.ts'
 
 const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 
+/** With more room Node.js would leave garbage lie that nobody holds: with so much a leak shows, or ends the server. */
+const HEAP_MB = 200;
+
 /** What the server may hold more than before: results that it keeps, and what the engine of JavaScript has not freed. */
 const MAY_GROW_MB = 250;
 
@@ -74,6 +77,7 @@ async function startServer(folder: string, state: string): Promise<{ child: Chil
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
       ...{ PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: state, SANDBOX_STORE_CODE: 'never' },
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
       ...(python === undefined ? {} : { SANDBOX_PYTHON: python }),
     },
   });
