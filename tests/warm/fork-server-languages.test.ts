@@ -1,9 +1,6 @@
 /** Shells and Node.js from the fork server: as cold ones, held as cold ones, and believed by their keeper alone. */
-import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -13,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { follow } from '../support/guests.ts';
 import { describeMissing, TARGETS } from '../support/targets.ts';
 import { childrenOf, NO_TRACES, tracesOf } from '../support/traces.ts';
+import { runAsUser, whyNotAsUser } from './asUser.ts';
 import { type FileCommand, LANGUAGES, openWarm, startFile } from './support.ts';
 
 const HOLDER = fileURLToPath(import.meta.resolve('./programs/holdsIdle.ts'));
@@ -212,26 +210,9 @@ for (const path of ['deep', 'deep/er/data']) {
     expect(await run(guest, 'shell', 'echo 1')).toMatchObject({ code: 0, stdout: '1\n' });
   });
 
-  const becomeUser = ['--reuid', '54321', '--regid', '54321', '--clear-groups', '--'];
-  const asUser =
-    process.getuid?.() === 0 && spawnSync('setpriv', [...becomeUser, 'test', '-r', HOLDER]).status === 0;
-  it.skipIf(!asUser)(
-    `works for an ordinary user too${asUser ? '' : ' (skipped: needs root, and a checkout that others may read)'}`,
-    async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'fork-user-'));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      chmodSync(folder, 0o777);
-      const child = spawn(
-        'setpriv',
-        [...becomeUser, process.execPath, '--import', import.meta.resolve('tsx'), HOLDER, 'forks'],
-        {
-          cwd: folder,
-          env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
-      const said = JSON.parse(await text(child.stdout));
-      expect(said).toEqual(LANGUAGES.map(() => ['fork_server', 'an ordinary user\n', 0]));
-    },
-  );
+  const whyNot = whyNotAsUser(HOLDER);
+  it.skipIf(whyNot)(`works for an ordinary user too${whyNot}`, async () => {
+    const said = await runAsUser(HOLDER, 'forks');
+    expect(said).toEqual(LANGUAGES.map(() => ['fork_server', 'an ordinary user\n', 0]));
+  });
 });

@@ -1,9 +1,8 @@
 /** Interpreters that wait in bubblewrap: a program of theirs finds, does and leaves what it would in a cold sandbox. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +15,7 @@ import { eventually } from '../support/eventually.ts';
 import { follow } from '../support/guests.ts';
 import { describeMissing, TARGETS } from '../support/targets.ts';
 import { childrenOf, NO_TRACES, processesWith, tracesOf } from '../support/traces.ts';
+import { runAsUser, whyNotAsUser } from './asUser.ts';
 import { type FileCommand, LANGUAGES, openWarm, startFile } from './support.ts';
 
 const HOLDER = fileURLToPath(import.meta.resolve('./programs/holdsIdle.ts'));
@@ -259,32 +259,14 @@ print(len(found))`;
       });
     });
 
-    const becomeUser = ['--reuid', '54321', '--regid', '54321', '--clear-groups', '--'];
-    const asUser =
-      process.getuid?.() === 0 && spawnSync('setpriv', [...becomeUser, 'test', '-r', HOLDER]).status === 0;
-    it.skipIf(!asUser)(
-      `waits for an ordinary user too${asUser ? '' : ' (skipped: needs root, and a checkout that others may read)'}`,
-      async () => {
-        const folder = mkdtempSync(join(tmpdir(), 'warm-user-'));
-        onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-        chmodSync(folder, 0o777);
-        const child = spawn(
-          'setpriv',
-          [...becomeUser, process.execPath, '--import', import.meta.resolve('tsx'), HOLDER, 'runs'],
-          {
-            cwd: folder,
-            env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
-            stdio: ['ignore', 'pipe', 'inherit'],
-          },
-        );
-        const said = await text(child.stdout);
-        expect(JSON.parse(said)).toEqual([
-          LANGUAGES.map(() => 'waiting_interpreter'),
-          'an ordinary user\n',
-          0,
-        ]);
-      },
-    );
+    const whyNot = whyNotAsUser(HOLDER);
+    it.skipIf(whyNot)(`waits for an ordinary user too${whyNot}`, async () => {
+      expect(await runAsUser(HOLDER, 'runs')).toEqual([
+        LANGUAGES.map(() => 'waiting_interpreter'),
+        'an ordinary user\n',
+        0,
+      ]);
+    });
   },
 );
 
