@@ -280,6 +280,8 @@ export interface GuestProcess {
    * whole tree. Resolves when it was sent.
    */
   kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** A signal may still be on its way to the program when `kill` resolves: others hand it on, who may have to wait. */
+  readonly signalsComeLate?: boolean;
 }
 
 /** Output as it comes; a `Readable` is one. A chunk need only be valid until the next one is asked for. */

@@ -46,6 +46,13 @@ const START_MS = 60_000;
  * has forked a child. So it is sent again.
  */
 const INTERRUPT_AGAIN_MS = [500, 1000];
+/**
+ * How long an interrupt may be on its way where others hand it on. In gVisor that is its kernel, which has no share of
+ * processor time left for it when the program computes; more than half a second was seen on a busy machine.
+ */
+const LATE_MS = 2000;
+/** What the kernels call the error of a cell that an interrupt has ended. */
+const INTERRUPTED: readonly string[] = ['KeyboardInterrupt', 'Interrupted'];
 /** Between an interrupt that was not heeded and the end of the context. */
 const GRACE_MS = 2000;
 /** How long a context that is closed has to end by itself. */
@@ -72,6 +79,8 @@ export class LanguageContext {
   #giveUp: (error: Error) => void = () => {};
   /** The interrupts that are under way. */
   #signal: Promise<unknown> = Promise.resolve();
+  /** How many were sent for the last cell, and when the last of them may be late no more. */
+  #sent = { count: 0, arrivedBy: 0 };
 
   private constructor(language: LanguageName, version: string, kernel: Kernel, process: GuestProcess) {
     this.language = language;
@@ -190,6 +199,8 @@ export class LanguageContext {
   async #execute(request: CellRequest): Promise<CellOutcome> {
     const { timeoutSec, signal } = request;
     if (this.#ended !== undefined) throw this.#closedError();
+    await this.#awaitLateSignals(signal);
+    if (this.#ended !== undefined) throw this.#closedError();
     if (signal?.aborted) return this.#notStarted();
     const maxResultBytes = Math.min(request.maxResultBytes ?? MAX_RESULT_BYTES, MAX_RESULT_BYTES);
     const token = newToken();
@@ -224,6 +235,8 @@ export class LanguageContext {
       // An interrupt that is under way must not reach the next cell.
       await this.#signal;
       if (cell.failure !== undefined) throw cell.failure.error;
+      // What ended the cell has come.
+      if ('error' in end && INTERRUPTED.includes(end.error?.name ?? '')) this.#sent.count--;
       const ended = 'code' in end ? this.#ended : undefined;
       return {
         ...describe(end, ending.reason),
@@ -255,6 +268,7 @@ export class LanguageContext {
       if (this.#cell !== cell || cell.isOver) return;
       const said = this.#kernel.interrupt?.(cell.token);
       if (said !== undefined) this.#process.stdin?.write(said);
+      this.#sent = { count: this.#sent.count + 1, arrivedBy: performance.now() + LATE_MS };
       const sent = this.#process.kill('SIGINT').catch(() => {
         // It is gone already, which its exit tells.
       });
@@ -265,6 +279,19 @@ export class LanguageContext {
       send();
       cell.later(INTERRUPT_AGAIN_MS, send);
     });
+  }
+
+  /** Resolves when what was sent for an earlier cell cannot reach the next one any more. */
+  async #awaitLateSignals(signal: AbortSignal | undefined): Promise<void> {
+    const { count, arrivedBy } = this.#sent;
+    const left = arrivedBy - performance.now();
+    if (count > 0 && left > 0 && this.#process.signalsComeLate) {
+      const late = new Deadline(left, signal);
+      await Promise.race([this.closed, late.over]);
+      late.dispose();
+    }
+    // Of a cell that was given up meanwhile they would be lost.
+    if (!signal?.aborted) this.#sent = { count: 0, arrivedBy: 0 };
   }
 
   #kill(): void {

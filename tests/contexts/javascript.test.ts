@@ -1,10 +1,8 @@
 /** What people know of a prompt of Node.js, and of scripts. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Guest } from '../../src/runtimes/runtime.ts';
 import { LanguageContext } from '../../src/sandbox/context.ts';
 import { TARGETS } from '../support/targets.ts';
-import { isOfItsOwnKind, makeGuest, shorthands, type Use, withContext } from './support.ts';
+import { delayInterrupts, isOfItsOwnKind, makeGuest, shorthands, type Use, withContext } from './support.ts';
 
 const target = TARGETS.find(isOfItsOwnKind) ?? missing();
 
@@ -15,21 +13,6 @@ function missing(): never {
 const javascript = <T>(use: (use: Use) => Promise<T>): Promise<T> => withContext(target, 'javascript', use);
 
 const LATE_MS = 100;
-
-/** From now on it says that an interrupt was sent when it is still on its way, as gVisor does under load. */
-function delayInterrupts(guest: Guest, late: Promise<void>[]): void {
-  const spawn = guest.spawn.bind(guest);
-  guest.spawn = async (command) => {
-    const process = await spawn(command);
-    return {
-      ...process,
-      kill: async (signal) => {
-        if (signal !== 'SIGINT') return process.kill(signal);
-        late.push(delay(LATE_MS).then(() => process.kill('SIGINT')));
-      },
-    };
-  };
-}
 
 describe('the value of the last expression', () => {
   it.each<[string, unknown[]]>([
@@ -200,7 +183,7 @@ describe('an interrupt', () => {
     const guest = await makeGuest(target);
     const late: Promise<void>[] = [];
     try {
-      delayInterrupts(guest, late);
+      delayInterrupts(guest, LATE_MS, late);
       const context = await LanguageContext.create(guest, { language: 'javascript' });
       const { run, print } = shorthands(context);
       for (let round = 0; round < 5; round++) {

@@ -1,5 +1,6 @@
 /** What the tests of contexts share: a guest of a runtime, contexts in it, and their end. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LanguageName } from '../../src/languages/language.ts';
 import type { Guest } from '../../src/runtimes/runtime.ts';
 import { type CellOutcome, type CellRequest, LanguageContext } from '../../src/sandbox/context.ts';
@@ -60,6 +61,22 @@ export async function withContext<T>(
   } finally {
     await guest.destroy();
   }
+}
+
+/** From now on it says that an interrupt was sent when it is still on its way, as gVisor does under load. */
+export function delayInterrupts(guest: Guest, delayMs: number, late: Promise<void>[]): void {
+  const spawn = guest.spawn.bind(guest);
+  guest.spawn = async (command) => {
+    const process = await spawn(command);
+    return {
+      ...process,
+      signalsComeLate: true,
+      kill: async (signal) => {
+        if (signal !== 'SIGINT') return process.kill(signal);
+        late.push(delay(delayMs).then(() => process.kill('SIGINT')));
+      },
+    };
+  };
 }
 
 /** The short ways to run a cell. */

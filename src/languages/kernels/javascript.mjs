@@ -304,8 +304,8 @@ function countSignal() {
   onSignal();
 }
 
-/** How long a signal may be on its way that was sent with a request. */
-const LATE_MS = 500;
+/** How long a signal may be on its way that was sent with a request; as in src/sandbox/context.ts. */
+const LATE_MS = 2000;
 
 /**
  * What was told by a request ends a cell before the signal has come that was sent with it. That must not end the next

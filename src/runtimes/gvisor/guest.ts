@@ -162,6 +162,7 @@ export class GvisorGuest extends StagedGuest {
       ...(relay === undefined ? {} : { relay }),
       exit,
       kill: (signal) => started.kill(signal),
+      signalsComeLate: true,
     };
   }
 

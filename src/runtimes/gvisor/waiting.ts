@@ -100,6 +100,7 @@ export class WaitingProgram {
       stderr: this.#stderr,
       exit: this.#exit(),
       kill: (signal) => this.#started.kill(signal),
+      signalsComeLate: true,
     };
   }
 
