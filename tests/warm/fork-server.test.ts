@@ -56,6 +56,39 @@ describe.skipIf(!isHere)('the fork server', () => {
     }
   };
 
+  it('holds the memory of a program that ends, which nobody waits for', async () => {
+    const others =
+      'pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]';
+    const told = await using((guest) =>
+      run(
+        guest,
+        `import os\n${others}\nprint(len(pids))\ntry: os.wait()\nexcept ChildProcessError: print("no child")`,
+      ),
+    );
+    expect(told).toMatchObject({ exitCode: 0, stdout: { text: '1\nno child\n' } });
+    const ended = await using((guest) =>
+      run(guest, `import os\n${others}\nfor pid in pids: os.kill(pid, 9)\nos._exit(5)`),
+    );
+    expect(ended).toMatchObject({ outcome: 'exited', exitCode: 5 });
+    const stopped = await using((guest) =>
+      run(guest, `import os\n${others}\nfor pid in pids: os.kill(pid, 19)\nos._exit(6)`),
+    );
+    expect(stopped).toMatchObject({ outcome: 'exited', exitCode: 6 });
+  });
+
+  it('gives the memory back of a program that becomes another one', async () => {
+    const again = 'import sys; x = b"x" * (200 << 20); print(len(x) >> 20)';
+    const outcome = await using((guest) =>
+      run(
+        guest,
+        `import os, sys\nx = b"x" * (200 << 20)\nos.execv(sys.executable, ["python3", "-c", ${JSON.stringify(again)}])`,
+      ),
+    );
+    expect(outcome).toMatchObject({ outcome: 'exited', exitCode: 0, stdout: { text: '200\n' } });
+    // The kernel would have ended what holds it.
+    expect(outcome.oomKills).toBeUndefined();
+  });
+
   it('gives each program namespaces and, as root, a user of its own', async () => {
     const look =
       'import os; print({name: os.readlink("/proc/self/ns/" + name) for name in sorted(os.listdir("/proc/self/ns"))})';

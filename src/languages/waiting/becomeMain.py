@@ -3,8 +3,8 @@
 # The interpreter was started in just this way, with a text of ours as FILE, behind this one; the descriptors 0, 1 and 2 are
 # the program's. What a program can still tell, as no way is known to hide it: one frame of ours below `<module>` (the
 # recursion limit is higher, so that a recursion goes as deep as in a cold run), the figures of the garbage collector,
-# /proc/self/environ and cmdline, the processor time spent while waiting; and tracing functions that it leaves in place stop
-# with it. A file that is not plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
+# /proc/self/environ and cmdline, the processor time spent while waiting, the process that holds its memory (holder/holder.c);
+# and tracing functions that it leaves in place stop with it. A file that is not plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread
@@ -123,6 +123,23 @@ def rehearse():
     is_left_simple(state)
     flush_streams()
     vars(builtins).update(state.builtins)
+
+
+def holder_of(code, ctypes):
+    """What makes a process that keeps the memory of its caller, which so ends at once: see holder/holder.c."""
+    # From <sys/mman.h>.
+    read, write, execute, private, anonymous = 1, 2, 4, 2, 32
+    libc = ctypes.PyDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    page = libc.mmap(None, len(code), read | write, private | anonymous, -1, 0) if code else None
+    if page in (None, ctypes.c_void_p(-1).value):
+        return lambda: None
+    ctypes.memmove(page, code, len(code))
+    if libc.mprotect(page, len(code), read | execute) < 0:
+        return lambda: None
+    return ctypes.PYFUNCTYPE(ctypes.c_long)(page)
 
 
 def reseed():

@@ -1,6 +1,7 @@
 /** Interpreters that are started before there is a program for them: what starts one, and what it is told then. */
 import type { Language } from '../language.ts';
 import { BECOME_MAIN } from './becomeMain.ts';
+import { holderCode, holderObject } from './holder/holder.ts';
 import { WAITING_NODE, WAITING_PYTHON, WAITING_SHELL } from './scripts.ts';
 
 /** The one line that it writes on its standard output when it waits, before any program is there. */
@@ -70,7 +71,10 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
       return {
         argv,
         env: environment,
-        code: asProgram(BECOME_MAIN + WAITING_PYTHON.replace('__MODULES__', names)),
+        code: asProgram(
+          BECOME_MAIN +
+            WAITING_PYTHON.replace('__HOLDER__', holderCode().toString('hex')).replace('__MODULES__', names),
+        ),
         encode: (orders) => filledUp(encodeJson(orders)),
         rehearsal: filledUp(new Uint8Array()),
       };
@@ -78,7 +82,7 @@ export function waitingInterpreter(language: Language, place: WaitingPlace): Wai
       return {
         argv,
         env: { ...environment, NODE_OPTIONS: `--require=${preload}`, GLOVEBOX_WAITING: '1' },
-        preload: WAITING_NODE.replace('__MODULES__', names),
+        preload: WAITING_NODE.replace('__MODULES__', names).replace('__HOLDER__', holderObject()),
         encode: encodeJson,
       };
     case 'shell':

@@ -26,7 +26,7 @@ import { SOURCE_SHA256 } from './programs.ts';
 import { relayProgram } from './relay.ts';
 
 it('is built from the source that is here', () => {
-  const sources = ['../freestanding.h', 'relay.c'].map((name) =>
+  const sources = ['../systemCall.h', '../freestanding.h', 'relay.c'].map((name) =>
     readFileSync(new URL(name, import.meta.url)),
   );
   expect(createHash('sha256').update(Buffer.concat(sources)).digest('hex')).toBe(SOURCE_SHA256);

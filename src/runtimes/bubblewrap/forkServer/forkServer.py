@@ -314,7 +314,7 @@ class Child:
     """One to be made: its pipes, and what it shall be held to."""
 
     def __init__(self, words):
-        self.name, self.rehearses, self.disk_kb, self.inodes, *self.limits = map(int, words)
+        self.name, self.rehearses, self.is_held, self.disk_kb, self.inodes, *self.limits = map(int, words)
         # Each (to read, to write); the host has one end of each.
         self.pipes = [os.pipe() for _ in range(5)]
         (_, self.host_input), (self.host_output, _), (self.host_errors, _), (_, self.host_orders), (self.host_report, _) = (
@@ -356,6 +356,7 @@ class Server:
         filter_bytes = bytes.fromhex(read_line(0))
         self.filter = ctypes.create_string_buffer(filter_bytes, len(filter_bytes))
         self.instructions = Instructions(len(filter_bytes) // 8, ctypes.addressof(self.filter))
+        self.hold = holder_of(bytes.fromhex(read_line(0)), ctypes)
         self.preload = [name for name in read_line(0).split(',') if name]
         self.children = {}
         self.count = 0
@@ -456,6 +457,8 @@ class Server:
         if child.rehearses:
             touch()
         reseed()
+        if child.is_held:
+            self.hold()
 
 
 def wait_for_program():

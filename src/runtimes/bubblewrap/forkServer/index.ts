@@ -165,8 +165,11 @@ export class ForkServers {
     let program: ForkedProgram | undefined;
     let folder: Folder | undefined;
     try {
-      const rehearses = wish.language === 'python' && !wish.isAwaited;
-      const made = await server.make(rehearses, childLimits(spec, capabilities));
+      const preparation = {
+        rehearses: wish.language === 'python' && !wish.isAwaited,
+        isHeld: wish.language !== 'javascript',
+      };
+      const made = await server.make(preparation, childLimits(spec, capabilities));
       program = new ForkedProgram(made);
       const { keeper, uid } = made;
       const [first, ...others] = groups.whole?.entrances ?? [];

@@ -6,19 +6,26 @@ import { beginningLines, makeLine, parseAnswer, programOrders } from './protocol
 describe('what is said to a fork server', () => {
   it('begins with who it is, where it is, the filter and what it imports', () => {
     const seccomp = Uint8Array.of(1, 0, 255);
-    expect(beginningLines({ isRoot: true, network: 'own', seccomp, preload: ['json', 'numpy'] })).toBe(
-      'root\nown\n0100ff\njson,numpy\n',
+    const holder = Uint8Array.of(144, 195);
+    const preload = ['json', 'numpy'];
+    expect(beginningLines({ isRoot: true, network: 'own', seccomp, holder, preload })).toBe(
+      'root\nown\n0100ff\n90c3\njson,numpy\n',
     );
-    expect(beginningLines({ isRoot: false, network: 'inherited', seccomp, preload: [] })).toBe(
-      'user\nhost\n0100ff\n\n',
+    const none = { holder: new Uint8Array(), preload: [] };
+    expect(beginningLines({ isRoot: false, network: 'inherited', seccomp, ...none })).toBe(
+      'user\nhost\n0100ff\n\n\n',
     );
   });
 
   it('asks for a program by numbers', () => {
     const limits = { diskKb: 1024, inodes: 2048, openFiles: 64, fileBytes: 4096, cpuSec: 3 };
-    expect(makeLine(5, true, limits)).toBe('make 5 1 1024 2048 0 64 4096 3 -1 -1\n');
+    expect(makeLine(5, { rehearses: true, isHeld: false }, limits)).toBe(
+      'make 5 1 0 1024 2048 0 64 4096 3 -1 -1\n',
+    );
     const more = { ...limits, dataBytes: 9, processes: 8 };
-    expect(makeLine(6, false, more)).toBe('make 6 0 1024 2048 0 64 4096 3 9 8\n');
+    expect(makeLine(6, { rehearses: false, isHeld: true }, more)).toBe(
+      'make 6 0 1 1024 2048 0 64 4096 3 9 8\n',
+    );
   });
 
   it('gives a program its orders as words, and bytes behind them', () => {

@@ -9,16 +9,17 @@ export interface Beginning {
   readonly network: 'own' | 'inherited';
   /** The filter on system calls, as the kernel takes it. */
   readonly seccomp: Uint8Array;
+  /** What makes a holder of memory, as it stands in memory. */
+  readonly holder: Uint8Array;
   /** Modules that it imports, for all that it will make. */
   readonly preload: readonly string[];
 }
 
 /** The first lines for a server. */
-export function beginningLines({ isRoot, network, seccomp, preload }: Beginning): string {
-  const filter = Buffer.from(seccomp).toString('hex');
-  return [isRoot ? 'root' : 'user', network === 'own' ? 'own' : 'host', filter, preload.join(','), ''].join(
-    '\n',
-  );
+export function beginningLines({ isRoot, network, seccomp, holder, preload }: Beginning): string {
+  const inHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+  const lines = [isRoot ? 'root' : 'user', network === 'own' ? 'own' : 'host', inHex(seccomp), inHex(holder)];
+  return [...lines, preload.join(','), ''].join('\n');
 }
 
 /** What a program to be made is held to; the resource limits are those of setrlimit(2), absent where there is none. */
@@ -32,15 +33,20 @@ export interface ChildLimits {
   readonly processes?: number;
 }
 
-/**
- * The line that asks for one. One that `rehearses` goes once through what most programs do, before it is ready: the
- * server's own Python, where nobody waits for it yet.
- */
-export function makeLine(id: number, rehearses: boolean, limits: ChildLimits): string {
+/** What one does before it is ready. */
+export interface Preparation {
+  /** It goes once through what most programs do: the server's own Python, where nobody waits for it yet. */
+  readonly rehearses: boolean;
+  /** It lets its memory be held, so that it ends at once: unless it becomes another interpreter before it is ready. */
+  readonly isHeld: boolean;
+}
+
+/** The line that asks for one. */
+export function makeLine(id: number, { rehearses, isHeld }: Preparation, limits: ChildLimits): string {
   const { diskKb, inodes, openFiles, fileBytes, cpuSec, dataBytes = -1, processes = -1 } = limits;
   const core = 0;
   const rlimits = [core, openFiles, fileBytes, cpuSec, dataBytes, processes];
-  return `make ${[id, Number(rehearses), diskKb, inodes, ...rlimits].join(' ')}\n`;
+  return `make ${[id, Number(rehearses), Number(isHeld), diskKb, inodes, ...rlimits].join(' ')}\n`;
 }
 
 /** The descriptors, in the server, of which we open the other ends. */

@@ -13,6 +13,7 @@ import {
   beginningLines,
   type ChildLimits,
   makeLine,
+  type Preparation,
   parseAnswer,
   type ServerEnds,
 } from './protocol.ts';
@@ -111,8 +112,8 @@ export class ForkServer {
   }
 
   /** Rejects with `SANDBOX_FAILED`. One at a time: whoever comes later waits. */
-  make(rehearses: boolean, limits: ChildLimits): Promise<MadeChild> {
-    const making = this.#turn.then(() => this.#make(rehearses, limits));
+  make(preparation: Preparation, limits: ChildLimits): Promise<MadeChild> {
+    const making = this.#turn.then(() => this.#make(preparation, limits));
     this.#turn = making.catch(() => {});
     return making;
   }
@@ -129,12 +130,12 @@ export class ForkServer {
     this.#process.release();
   }
 
-  async #make(rehearses: boolean, limits: ChildLimits): Promise<MadeChild> {
+  async #make(preparation: Preparation, limits: ChildLimits): Promise<MadeChild> {
     if (this.#failed) throw this.#failed;
     const id = ++this.#count;
     const opened: number[] = [];
     try {
-      this.#write(makeLine(id, rehearses, limits));
+      this.#write(makeLine(id, preparation, limits));
       const { ends, user } = await this.#expect('made');
       const open = (descriptor: number, flags: number): number => {
         const mine = openSync(`/proc/${this.#pid}/fd/${descriptor}`, flags | constants.O_NONBLOCK);

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { findLanguage } from '../../../languages/index.ts';
 import { BECOME_MAIN } from '../../../languages/waiting/becomeMain.ts';
+import { holderCode } from '../../../languages/waiting/holder/holder.ts';
 import { asProgram } from '../../../languages/waiting/waiting.ts';
 import { readHostView, readNetworkFiles } from '../../host/hostView.ts';
 import { type FoundInterpreters, type HostInterpreter, prefixesOf } from '../../host/interpreters.ts';
@@ -89,7 +90,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
     const { stderr } = output;
     return await ForkServer.begin(
       { program, initPid, complaint: stderr, release: () => stage.close() },
-      { isRoot, network, seccomp, preload },
+      { isRoot, network, seccomp, holder: holderCode(), preload },
       isRoot ? chooseUsers() : undefined,
     );
   } catch (error) {

@@ -25,7 +25,7 @@ import { type InitRelay, initArguments, initProgram, initSettings } from './init
 import { SOURCE_SHA256 } from './programs.ts';
 
 it('is built from the source that is here', () => {
-  const sources = ['../../freestanding.h', 'init.c'].map((name) =>
+  const sources = ['../../systemCall.h', '../../freestanding.h', 'init.c'].map((name) =>
     readFileSync(new URL(name, import.meta.url)),
   );
   expect(createHash('sha256').update(Buffer.concat(sources)).digest('hex')).toBe(SOURCE_SHA256);

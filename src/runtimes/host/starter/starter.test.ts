@@ -28,7 +28,7 @@ import type { Source, StartSpec } from './protocol.ts';
 import { Starter } from './starter.ts';
 
 it('is built from the source that is here', () => {
-  const sources = ['../../freestanding.h', 'launcher.h', 'starter.c'].map((name) =>
+  const sources = ['../../systemCall.h', '../../freestanding.h', 'launcher.h', 'starter.c'].map((name) =>
     readFileSync(new URL(name, import.meta.url)),
   );
   expect(createHash('sha256').update(Buffer.concat(sources)).digest('hex')).toBe(SOURCE_SHA256);
