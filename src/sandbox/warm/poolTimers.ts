@@ -6,6 +6,7 @@ export class PoolTimers {
   readonly #sweep: () => void;
   readonly #sweepMs: number;
   #behind: NodeJS.Immediate | undefined;
+  #unlessTaken: NodeJS.Immediate | undefined;
   #soon: NodeJS.Timeout | undefined;
   #sweeping: NodeJS.Timeout | undefined;
 
@@ -26,14 +27,23 @@ export class PoolTimers {
     this.#behind.unref();
   }
 
+  /** Behind what is handed on now, unless that lets an execution begin: then soon enough behind that. */
+  refillUnlessTaken(): void {
+    this.#unlessTaken ??= setImmediate(() => this.refillNow()).unref();
+  }
+
   /** Behind what goes on, unless that takes long. */
   refillSoon(): void {
+    clearImmediate(this.#unlessTaken);
+    this.#unlessTaken = undefined;
     this.#soon ??= setTimeout(() => this.refillNow(), REFILL_WITHIN_MS).unref();
   }
 
   refillNow(): void {
     clearTimeout(this.#soon);
+    clearImmediate(this.#unlessTaken);
     this.#soon = undefined;
+    this.#unlessTaken = undefined;
     this.#refill();
   }
 
@@ -45,6 +55,8 @@ export class PoolTimers {
     clearInterval(this.#sweeping);
     clearTimeout(this.#soon);
     clearImmediate(this.#behind);
+    clearImmediate(this.#unlessTaken);
+    this.#unlessTaken = undefined;
     this.#sweeping = undefined;
     this.#soon = undefined;
     this.#behind = undefined;

@@ -247,7 +247,7 @@ export class WarmPool implements AsyncDisposable {
           this.#makings.delete(making);
           this.#made.ring();
           if (shelf.waiting.size > 0) this.#timers.refillNow();
-          else this.#refillBehind();
+          else this.#timers.refillUnlessTaken();
         });
         this.#makings.add(making);
       }
