@@ -5,10 +5,10 @@
 # reads what a program prints or makes; it reads lines of numbers from the host, and that is all it parses.
 #
 # For each program there are two processes, in namespaces that only they are in:
-#   - the keeper is PID 1. It builds the view, forks the program, waits for it, and reports how the kernel says that it ended,
-#     on a descriptor that the program does not have. Nothing can be read from it or written to it.
-#   - the program is PID 2. It gives up every right, says that it is ready, waits for its orders, and becomes the program:
-#     as the Python that it is already, or by execve(2) of the command that its orders name.
+#   - the keeper is PID 1. It forks the program, waits for it, and reports how the kernel says that it ended, on a descriptor
+#     that the program does not have. Nothing can be read from it or written to it.
+#   - the program is PID 2. It builds the view, gives up every right, says that it is ready, waits for its orders, and becomes
+#     the program: as the Python that it is already, or by execve(2) of the command that its orders name.
 #
 # The host names descriptors of ours (/proc/PID/fd) to open the other ends of the pipes; nothing else of it is ever open here.
 import sys
@@ -439,19 +439,19 @@ class Server:
         if read_line(ORDERS) != 'go':
             os._exit(0)
         check(libc.unshare(NEW_CGROUP), 'unshare')
-        owner = INSIDE
         if self.is_mapped_by_root:
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
-        build_view(child.disk_kb, child.inodes, owner)
-        if self.has_own_network:
-            raise_loopback()
         prctl(SET_DUMPABLE, 0)
         # The keeper leads the session, as bubblewrap's PID 1 does: the program may still begin one of its own.
         os.setsid()
         pid = os.fork()
         if pid != 0:
             keep(pid, self.instructions)
+        # Here and not in the keeper, which would copy the pages that this touches for nothing.
+        build_view(child.disk_kb, child.inodes, INSIDE)
+        if self.has_own_network:
+            raise_loopback()
         become_user(child.limits, self.instructions, self.is_mapped_by_root)
         place_nothing()
         if child.rehearses:
