@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { allProcesses, type ProcessStat, readProc } from '../runtimes/host/procfs.ts';
 
 /** All that this process started, and what those started; none where the kernel does not tell. */
@@ -17,14 +17,32 @@ export function descendants(): ProcessStat[] {
 
 /**
  * What processes hold together, in MB: memory that several share counts for each with its part (`Pss` of
- * `/proc/PID/smaps_rollup`).
+ * `/proc/PID/smaps_rollup`). What holds the memory of another process (languages/waiting/holder) has none of its own, though
+ * the kernel tells it of both: it has nothing open, and a sibling with the very same figures.
  */
 export function memoryMb(processes: readonly ProcessStat[]): number {
-  const kilobytes = processes.map(({ pid }) => {
-    const [, pss = '0'] = /^Pss:\s+(\d+) kB$/m.exec(readProc(`${pid}/smaps_rollup`) ?? '') ?? [];
-    return Number(pss);
+  const known = processes.map(({ pid, parent }) => {
+    const figures = readProc(`${pid}/smaps_rollup`) ?? '';
+    const [, pss = '0'] = /^Pss:\s+(\d+) kB$/m.exec(figures) ?? [];
+    return { pid, parent, figures, kilobytes: Number(pss) };
   });
-  return sum(kilobytes) / 1024;
+  const counted = known.filter(
+    (one) =>
+      !hasNothingOpen(one.pid) ||
+      !known.some(
+        ({ pid, parent, figures }) => pid !== one.pid && parent === one.parent && figures === one.figures,
+      ),
+  );
+  return sum(counted.map(({ kilobytes }) => kilobytes)) / 1024;
+}
+
+function hasNothingOpen(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length === 0;
+  } catch {
+    // It is gone, or another user's.
+    return false;
+  }
 }
 
 /**
