@@ -7,10 +7,11 @@ export type Figures = Pick<Exit, 'oomKills' | 'usage'>;
 /** Starts counting; the returned function tells what came since. */
 export function startCounting(cgroup: Cgroup | undefined): () => Figures {
   if (cgroup === undefined) return () => ({});
-  const before = cgroup.measure();
+  const before = cgroup.count();
   cgroup.resetPeaks();
   return () => {
-    const { oomKills, cpuSec, peakMemoryBytes, peakProcesses } = cgroup.measure();
+    const { oomKills, cpuSec } = cgroup.count();
+    const { peakMemoryBytes, peakProcesses } = cgroup.peaks();
     return {
       oomKills: oomKills - before.oomKills,
       usage: {

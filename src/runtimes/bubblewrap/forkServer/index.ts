@@ -1,7 +1,7 @@
 /** The fork servers of one runtime: started when they are first of use, replaced after a while, ended when nobody needs them. */
-import { writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { closeSync, openSync, write, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
 import { isSandboxError, SandboxError } from '../../../errors.ts';
 import type { CgroupHost } from '../../host/cgroups/cgroup.ts';
 import { Folder } from '../../host/folder.ts';
@@ -167,14 +167,14 @@ export class ForkServers {
     try {
       const preparation = {
         rehearses: wish.language === 'python' && !wish.isAwaited,
-        isHeld: wish.language !== 'javascript',
+        isHeld: wish.language !== 'javascript' && !wish.isAwaited,
       };
       const made = await server.make(preparation, childLimits(spec, capabilities));
       program = new ForkedProgram(made);
       const { keeper, uid } = made;
       const [first, ...others] = groups.whole?.entrances ?? [];
       // The kernel may make whoever moves a process first wait: not this thread.
-      if (first !== undefined) await writeFile(first, String(keeper.pid));
+      if (first !== undefined) await writeAside(first, String(keeper.pid));
       for (const entrance of others) writeFileSync(entrance, String(keeper.pid));
       await program.prepare();
       groups.whole?.refill();
@@ -197,6 +197,16 @@ export class ForkServers {
       await groups.remove();
       throw error;
     }
+  }
+}
+
+/** Writes on a thread of its own; to open and to close a file of the kernel's takes no time. */
+async function writeAside(path: string, text: string): Promise<void> {
+  const file = openSync(path, 'w');
+  try {
+    await promisify(write)(file, text);
+  } finally {
+    closeSync(file);
   }
 }
 

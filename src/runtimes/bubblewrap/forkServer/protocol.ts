@@ -37,7 +37,7 @@ export interface ChildLimits {
 export interface Preparation {
   /** It goes once through what most programs do: the server's own Python, where nobody waits for it yet. */
   readonly rehearses: boolean;
-  /** It lets its memory be held, so that it ends at once: unless it becomes another interpreter before it is ready. */
+  /** It lets its memory be held, so that it ends at once: where nobody waits for it yet, and it stays what it is. */
   readonly isHeld: boolean;
 }
 

@@ -4,8 +4,10 @@ export interface Cgroup {
   readonly entrances: readonly string[];
   /** The limits as the kernel holds them, read back after they were set. */
   readonly held: HeldLimits;
-  /** Counts so far; peaks are since the last `resetPeaks`. */
-  measure(): CgroupFigures;
+  /** What has come together so far. */
+  count(): CgroupCounts;
+  /** The most at one time since the last `resetPeaks`. */
+  peaks(): CgroupPeaks;
   resetPeaks(): void;
   /**
    * Gives back what has been used of the share of processor time by now. The kernel refills where the limit is set, to what
@@ -39,9 +41,12 @@ export interface HeldLimits {
   readonly cpuCores: number | null;
 }
 
-export interface CgroupFigures {
+export interface CgroupCounts {
   readonly oomKills: number;
   readonly cpuSec?: number;
+}
+
+export interface CgroupPeaks {
   readonly peakMemoryBytes?: number;
   readonly peakProcesses?: number;
 }

@@ -54,9 +54,11 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
           cpuCores: quota === null ? null : quota / PERIOD_US,
         };
       },
-      measure: () => ({
+      count: () => ({
         oomKills: (memory && readKeyed(memory, 'memory.oom_control', 'oom_kill')) || 0,
         ...(accounting ? { cpuSec: Number(readControl(accounting, 'cpuacct.usage')) / 1e9 } : {}),
+      }),
+      peaks: () => ({
         ...(memory ? { peakMemoryBytes: Number(readControl(memory, 'memory.max_usage_in_bytes')) } : {}),
         ...peakProcesses(pids),
       }),
@@ -73,6 +75,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
         if (pids) writeControl(pids, 'pids.max', count);
       },
       killAll: oneAtATime(async () => {
+        if (pids && readControl(pids, 'pids.current') === '0') return;
         if (folders.every((folder) => members(folder).length === 0)) return;
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);

@@ -39,13 +39,17 @@ export function cgroupVersion2(
           cpuCores: readCores(folder),
         };
       },
-      measure: () => {
+      count: () => {
         const usageUs = readKeyed(folder, 'cpu.stat', 'usage_usec');
-        const peakMemory = readControl(folder, 'memory.peak');
-        const peakProcesses = readControl(folder, 'pids.peak');
         return {
           oomKills: readKeyed(folder, 'memory.events', 'oom_kill') ?? 0,
           ...(usageUs === undefined ? {} : { cpuSec: usageUs / 1e6 }),
+        };
+      },
+      peaks: () => {
+        const peakMemory = readControl(folder, 'memory.peak');
+        const peakProcesses = readControl(folder, 'pids.peak');
+        return {
           ...(peakMemory === undefined ? {} : { peakMemoryBytes: Number(peakMemory) }),
           ...(peakProcesses === undefined ? {} : { peakProcesses: Number(peakProcesses) }),
         };
