@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { relayWish } from '../../src/egress/relayChannel.ts';
 import { isSandboxError } from '../../src/errors.ts';
 import { gvisor } from '../../src/runtimes/gvisor/index.ts';
+import { starterNow } from '../../src/runtimes/host/starter/current.ts';
 import type { Command, Guest, GuestProcess, Relay, RelayWish, Runtime } from '../../src/runtimes/runtime.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -355,6 +356,18 @@ print(ask(${PORT}, b'after'))`;
       await python(guest, 'print(2)', { relay: relayWish({ port: 0, onConnection: () => {} }) }),
     );
     expect(other).toMatchObject({ code: 0, stdout: '2\n' });
+  });
+
+  it('says why a start has failed, however slow the process is that started it', async () => {
+    const starter = starterNow()?.pid ?? 0;
+    const attach = async (): Promise<never> => {
+      expect(starter).toBeGreaterThan(1);
+      process.kill(starter, 'SIGSTOP');
+      setTimeout(() => process.kill(starter, 'SIGCONT'), 200);
+      throw new Error('not now');
+    };
+    const guest = await create({ port: PORT, attach });
+    await expect(python(guest, 'print(1)')).rejects.toThrow('not now');
   });
 });
 

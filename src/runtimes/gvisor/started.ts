@@ -15,6 +15,8 @@ export class Started {
   readonly launcher: Launcher;
   readonly bundle: Bundle;
   readonly #group: ProgramGroup;
+  readonly #unshare: Identity;
+  /** The first process of the namespace that it made: that became runsc, and everything ends with it. */
   readonly #init: Identity;
   #figures: () => Figures;
   #signalled: 'SIGTERM' | 'SIGKILL' | undefined;
@@ -23,7 +25,9 @@ export class Started {
     this.launcher = launcher;
     this.bundle = bundle;
     this.#group = group;
-    this.#init = initOf(launcher.child.pid);
+    const { pid } = launcher.child;
+    this.#unshare = identityOf(pid);
+    this.#init = identityOf(pid && firstChild(pid));
     this.#figures = figures;
   }
 
@@ -73,15 +77,15 @@ export class Started {
   }
 
   #kill(): void {
-    // unshare first: it would complain, in the program's own output, about the end of what it started.
-    this.launcher.child.kill('SIGKILL');
+    // unshare first, and not by asking who started it: it would complain, in the program's own output, about the end of what
+    // it started.
+    sendIfRunning(this.#unshare, 'SIGKILL');
     sendIfRunning(this.#init, 'SIGKILL');
   }
 }
 
-/** The first process of the namespace that the launcher made: it became runsc, and everything ends with it. */
-function initOf(launcherPid: number | undefined): Identity {
-  const pid = (launcherPid && firstChild(launcherPid)) || 0;
+/** Of none, and of one that is gone already, it is one that never runs. */
+function identityOf(pid = 0): Identity {
   return (pid && readStat(pid)) || { pid, startTime: '' };
 }
 

@@ -75,7 +75,6 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
         if (pids) writeControl(pids, 'pids.max', count);
       },
       killAll: oneAtATime(async () => {
-        if (pids && readControl(pids, 'pids.current') === '0') return;
         if (folders.every((folder) => members(folder).length === 0)) return;
         if (pids) writeControl(pids, 'pids.max', 0);
         for (const folder of folders) await killMembers(folder);
