@@ -1,5 +1,5 @@
 /** What is particular to interpreters that a fork server made; what holds of every warm one is in waiting.test.ts. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findLanguage } from '../../src/languages/index.ts';
 import { assertHeldBy } from '../../src/runtimes/bubblewrap/forkServer/facts.ts';
@@ -10,6 +10,18 @@ import { eventually } from '../support/eventually.ts';
 import { describeMissing, TARGETS } from '../support/targets.ts';
 import { childrenOf, NO_TRACES, tracesOf } from '../support/traces.ts';
 import { openWarm, startFile } from './support.ts';
+
+/** The number that the next process has is one more; see proc(5). Only root may say so. */
+const NEXT_NUMBER = '/proc/sys/kernel/ns_last_pid';
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const isHere = TARGETS.some(({ name }) => name === 'bubblewrap');
 const program = (name: string): string => readFileSync(new URL(`programs/${name}`, import.meta.url), 'utf8');
@@ -75,6 +87,19 @@ describe.skipIf(!isHere)('the fork server', () => {
     );
     expect(stopped).toMatchObject({ outcome: 'exited', exitCode: 6 });
   });
+
+  it.skipIf(!isWritable(NEXT_NUMBER))(
+    'finds the program where the numbers of processes begin anew',
+    async () => {
+      const most = Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'));
+      for (let round = 0; round < 12; round++) {
+        // Between the program and what holds its memory, unless others start processes meanwhile.
+        writeFileSync(NEXT_NUMBER, String(most - 3 - (round % 3)));
+        const outcome = await using((guest) => run(guest, 'import os; os._exit(7)'));
+        expect(outcome).toMatchObject({ outcome: 'exited', exitCode: 7 });
+      }
+    },
+  );
 
   it('gives the memory back of a program that becomes another one', async () => {
     const again = 'import sys; x = b"x" * (200 << 20); print(len(x) >> 20)';

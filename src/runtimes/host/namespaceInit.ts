@@ -30,7 +30,8 @@ export function childrenOf(parent: number): ProcessStat[] {
       ? lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number))
       : allProcesses().flatMap((other) => (other.parent === parent ? [other.pid] : []));
   const known = children.flatMap((pid) => readStat(pid) ?? []);
-  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime) || a.pid - b.pid);
+  // Of those that started in one tick of the clock the kernel's order is right: numbers begin anew some time.
+  return known.sort((a, b) => Number(a.startTime) - Number(b.startTime));
 }
 
 /** Everything that a process started, and what that started. */
