@@ -32,4 +32,3 @@ static long raw_call(long number, long a, long b, long c, long d, long e, long f
   return result;
 #endif
 }
-

@@ -234,9 +234,9 @@ export class LanguageContext {
       await cell.finish();
       // An interrupt that is under way must not reach the next cell.
       await this.#signal;
-      if (cell.failure !== undefined) throw cell.failure.error;
       // What ended the cell has come.
       if ('error' in end && INTERRUPTED.includes(end.error?.name ?? '')) this.#sent.count--;
+      if (cell.failure !== undefined) throw cell.failure.error;
       const ended = 'code' in end ? this.#ended : undefined;
       return {
         ...describe(end, ending.reason),

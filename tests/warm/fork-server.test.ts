@@ -1,9 +1,10 @@
 /** What is particular to interpreters that a fork server made; what holds of every warm one is in waiting.test.ts. */
-import { accessSync, constants, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { findLanguage } from '../../src/languages/index.ts';
 import { assertHeldBy } from '../../src/runtimes/bubblewrap/forkServer/facts.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
+import { isWritable } from '../../src/runtimes/host/cgroups/find.ts';
 import type { Guest, Runtime } from '../../src/runtimes/runtime.ts';
 import { type RunOutcome, runCommand } from '../../src/sandbox/run.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,15 +14,6 @@ import { openWarm, startFile } from './support.ts';
 
 /** The number that the next process has is one more; see proc(5). Only root may say so. */
 const NEXT_NUMBER = '/proc/sys/kernel/ns_last_pid';
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const isHere = TARGETS.some(({ name }) => name === 'bubblewrap');
 const program = (name: string): string => readFileSync(new URL(`programs/${name}`, import.meta.url), 'utf8');
@@ -88,8 +80,9 @@ describe.skipIf(!isHere)('the fork server', () => {
     expect(stopped).toMatchObject({ outcome: 'exited', exitCode: 6 });
   });
 
-  it.skipIf(!isWritable(NEXT_NUMBER))(
-    'finds the program where the numbers of processes begin anew',
+  const cannotCount = isWritable(NEXT_NUMBER) ? '' : ` (skipped: ${NEXT_NUMBER} cannot be written here)`;
+  it.skipIf(cannotCount)(
+    `finds the program where the numbers of processes begin anew${cannotCount}`,
     async () => {
       const most = Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'));
       for (let round = 0; round < 12; round++) {

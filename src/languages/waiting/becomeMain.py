@@ -4,7 +4,8 @@
 # the program's. What a program can still tell, as no way is known to hide it: one frame of ours below `<module>` (the
 # recursion limit is higher, so that a recursion goes as deep as in a cold run), the figures of the garbage collector,
 # /proc/self/environ and cmdline, the processor time spent while waiting, the process that holds its memory (holder/holder.c);
-# and tracing functions that it leaves in place stop with it. A file that is not plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
+# and tracing functions that it leaves in place stop with it. A file that is not plain (no UTF-8, not to be compiled) starts a
+# cold interpreter in this process.
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread

@@ -128,13 +128,13 @@
   // A process that keeps the memory of this one, which so ends at once: see holder/holder.c. To load it is to make it.
   const hold = () => {
     const path = '/tmp/.holder';
-    fs.writeFileSync(path, Buffer.from('__HOLDER__', 'base64'), { flag: 'wx' });
     try {
+      fs.writeFileSync(path, Buffer.from('__HOLDER__', 'base64'), { flag: 'wx' });
+      // It is no module, and is unloaded again: this throws.
       process.dlopen({ exports: {} }, path);
-    } catch {
-      // It is no module, and is unloaded again.
+    } finally {
+      fs.unlinkSync(path);
     }
-    fs.unlinkSync(path);
   };
 
   for (const step of [touch, endQuickly, rehearse, hold]) {

@@ -7,10 +7,10 @@ export type Figures = Pick<Exit, 'oomKills' | 'usage'>;
 /** Starts counting; the returned function tells what came since. */
 export function startCounting(cgroup: Cgroup | undefined): () => Figures {
   if (cgroup === undefined) return () => ({});
-  const before = cgroup.count();
+  const before = cgroup.totals();
   cgroup.resetPeaks();
   return () => {
-    const { oomKills, cpuSec } = cgroup.count();
+    const { oomKills, cpuSec } = cgroup.totals();
     const { peakMemoryBytes, peakProcesses } = cgroup.peaks();
     return {
       oomKills: oomKills - before.oomKills,

@@ -1,5 +1,5 @@
 /** Built from `relay.c` by `scripts/build-programs.sh`; not to be edited. */
-export const SOURCE_SHA256 = '3bfe3c3065399e9712bdf22cb2969bab7d310d76a3fdffdd03ad97a8013ecf27';
+export const SOURCE_SHA256 = 'ba4682df0f3d3aceccd723ac692dcf3a29b09bc9a56055cbdf7f808c0163a39d';
 
 /** Programs in the ELF format, in base64, by machine. */
 export const PROGRAMS = {

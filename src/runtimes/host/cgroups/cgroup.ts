@@ -4,8 +4,8 @@ export interface Cgroup {
   readonly entrances: readonly string[];
   /** The limits as the kernel holds them, read back after they were set. */
   readonly held: HeldLimits;
-  /** What has come together so far. */
-  count(): CgroupCounts;
+  /** What has been used and ended in it so far. */
+  totals(): CgroupTotals;
   /** The most at one time since the last `resetPeaks`. */
   peaks(): CgroupPeaks;
   resetPeaks(): void;
@@ -41,7 +41,7 @@ export interface HeldLimits {
   readonly cpuCores: number | null;
 }
 
-export interface CgroupCounts {
+export interface CgroupTotals {
   readonly oomKills: number;
   readonly cpuSec?: number;
 }

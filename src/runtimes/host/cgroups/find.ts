@@ -86,7 +86,8 @@ function findVersion2({ unified }: CgroupLayout): CgroupHost | undefined {
   return undefined;
 }
 
-function isWritable(path: string): boolean {
+/** Whether this process may write there. */
+export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
     return true;

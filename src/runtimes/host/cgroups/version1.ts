@@ -54,7 +54,7 @@ export function cgroupVersion1(parents: Version1Parents, mounts: readonly string
           cpuCores: quota === null ? null : quota / PERIOD_US,
         };
       },
-      count: () => ({
+      totals: () => ({
         oomKills: (memory && readKeyed(memory, 'memory.oom_control', 'oom_kill')) || 0,
         ...(accounting ? { cpuSec: Number(readControl(accounting, 'cpuacct.usage')) / 1e9 } : {}),
       }),

@@ -50,7 +50,7 @@ describe('cgroup version 2', () => {
     write('cpu.stat', 'usage_usec 1500000\nuser_usec 1\n');
     write('memory.peak', '4096\n');
     write('pids.peak', '5\n');
-    expect({ ...group.count(), ...group.peaks() }).toEqual({
+    expect({ ...group.totals(), ...group.peaks() }).toEqual({
       oomKills: 2,
       cpuSec: 1.5,
       peakMemoryBytes: 4096,

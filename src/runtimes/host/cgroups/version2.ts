@@ -39,7 +39,7 @@ export function cgroupVersion2(
           cpuCores: readCores(folder),
         };
       },
-      count: () => {
+      totals: () => {
         const usageUs = readKeyed(folder, 'cpu.stat', 'usage_usec');
         return {
           oomKills: readKeyed(folder, 'memory.events', 'oom_kill') ?? 0,

@@ -1,5 +1,5 @@
 /** Built from `init.c` by `scripts/build-programs.sh`; not to be edited. */
-export const SOURCE_SHA256 = 'afdbac7321724b87ac9f0f83044079aca8fc5fbd9fa959346d39f8d7efabfaab';
+export const SOURCE_SHA256 = '9ffc9e5fa3cd6858986199b65896c5894ddc10a12d2f91ac4ab0beb94e0519d8';
 
 /** Programs in the ELF format, in base64, by machine. */
 export const PROGRAMS = {
