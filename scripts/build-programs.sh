@@ -15,7 +15,6 @@ compile() {
   $compiler -Os -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -std=gnu11 -nostdlib -ffreestanding \
     -fno-stack-protector -fno-asynchronous-unwind-tables \
     -Wl,--build-id=none,-z,noseparate-code,-z,norelro,-s "$@" -o "$folder/$machine" "$source" -lgcc
-  in_base64 "$machine"
 }
 
 in_base64() {
@@ -35,7 +34,9 @@ build() {
     echo "/** Programs in the ELF format, in base64, by machine. */"
     echo "export const PROGRAMS = {"
     compile "$1" x64 "$CC_X64" -static -fno-pie -no-pie
+    in_base64 x64
     compile "$1" arm64 "$CC_ARM64" -static -fno-pie -no-pie
+    in_base64 arm64
     echo "} as const;"
   } >"$folder/programs.ts"
   cp "$folder/programs.ts" "$(dirname "$1")/programs.ts"
@@ -48,7 +49,9 @@ build_shared() {
     echo "/** Shared objects in the ELF format, in base64, by machine. */"
     echo "export const SHARED_OBJECTS = {"
     compile "$1" x64 "$CC_X64" -shared -fPIC -Wl,--hash-style=gnu
+    in_base64 x64
     compile "$1" arm64 "$CC_ARM64" -shared -fPIC -Wl,--hash-style=gnu
+    in_base64 arm64
     echo "} as const;"
     echo
     echo "/** The function that they call, as it stands in memory, in base64, by machine. */"
@@ -66,7 +69,28 @@ code_of() {
   in_base64 "$2"
 }
 
+# As code that runs at whatever address it is put, from its first byte: `.text.first`.
+build_code() {
+  {
+    beginning "$1"
+    echo "/** The function, as it stands in memory, in base64, by machine. */"
+    echo "export const CODE = {"
+    flat_code_of "$1" x64 "$CC_X64"
+    flat_code_of "$1" arm64 "$CC_ARM64"
+    echo "} as const;"
+  } >"$folder/programs.ts"
+  cp "$folder/programs.ts" "$(dirname "$1")/programs.ts"
+}
+
+flat_code_of() {
+  echo 'SECTIONS { .code 0 : { *(.text.first) *(.text .text.*) *(.rodata .rodata.*) } /DISCARD/ : { *(*) } }' >"$folder/script"
+  compile "$1" "$2" "$3" -static -fPIC -no-pie -T "$folder/script"
+  "${3%gcc}objcopy" -O binary -j .code "$folder/$2"
+  in_base64 "$2"
+}
+
 build host/init/init.c
 build host/starter/starter.c
 build relay/relay.c
 build_shared ../languages/waiting/holder/holder.c
+build_code bubblewrap/forkServer/keeper/keeper.c

@@ -1,20 +1,25 @@
 /** What is particular to interpreters that a fork server made; what holds of every warm one is in waiting.test.ts. */
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { statusOf } from '../../src/contract/hostView.ts';
 import { findLanguage } from '../../src/languages/index.ts';
 import { assertHeldBy } from '../../src/runtimes/bubblewrap/forkServer/facts.ts';
 import { bubblewrap } from '../../src/runtimes/bubblewrap/index.ts';
 import { isWritable } from '../../src/runtimes/host/cgroups/find.ts';
+import { descendantsOf, firstChild } from '../../src/runtimes/host/namespaceInit.ts';
 import type { Guest, Runtime } from '../../src/runtimes/runtime.ts';
 import { type RunOutcome, runCommand } from '../../src/sandbox/run.ts';
 import { eventually } from '../support/eventually.ts';
 import { describeMissing, TARGETS } from '../support/targets.ts';
 import { childrenOf, NO_TRACES, tracesOf } from '../support/traces.ts';
+import { runAsUser, whyNotAsUser } from './asUser.ts';
 import { openWarm, startFile } from './support.ts';
 
 /** The number that the next process has is one more; see proc(5). Only root may say so. */
 const NEXT_NUMBER = '/proc/sys/kernel/ns_last_pid';
 
+const HOLDER = fileURLToPath(import.meta.resolve('./programs/holdsIdle.ts'));
 const isHere = TARGETS.some(({ name }) => name === 'bubblewrap');
 const program = (name: string): string => readFileSync(new URL(`programs/${name}`, import.meta.url), 'utf8');
 
@@ -127,6 +132,32 @@ describe.skipIf(!isHere)('the fork server', () => {
     else expect(users).toEqual([process.getuid?.(), process.getuid?.()]);
   });
 
+  it('holds the keeper of a program as it holds the program', async () => {
+    await using(async () => {
+      // The server is in a namespace below ours, and the keeper the first in one below that.
+      const isKeeper = (pid: number): boolean => /^\d+\t\d+\t1$/.test(statusOf(pid)['NSpid'] ?? '');
+      const keepers = descendantsOf(process.pid).filter(({ pid }) => isKeeper(pid));
+      expect(keepers).toHaveLength(1);
+      const [{ pid } = { pid: 0 }] = keepers;
+      const keeper = statusOf(pid);
+      const waiting = firstChild(pid) ?? 0;
+      const rights = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) =>
+        Number(`0x${keeper[set]}`),
+      );
+      expect([rights, keeper['NoNewPrivs'], keeper['Seccomp']]).toEqual([[0, 0, 0, 0, 0], '1', '2']);
+      // It heeds no signal, leads the session, and has nothing open but its report.
+      expect(Number(`0x${keeper['SigCgt']}`)).toBe(0);
+      for (const process of [keeper, statusOf(waiting)])
+        expect(process['NSsid']?.split('\t').at(-1)).toBe('1');
+      expect(readdirSync(`/proc/${pid}/fd`)).toEqual(['0']);
+      expect(readlinkSync(`/proc/${pid}/fd/0`)).toMatch(/^pipe:/);
+      // Its streams, the report, the orders, the root of its files and its input: nothing of another's.
+      expect(readdirSync(`/proc/${waiting}/fd`)).toEqual(['0', '1', '2', '3', '4', '5', '6']);
+      const [keepersUser = '', programsUser] = [keeper['Uid'], statusOf(waiting)['Uid']];
+      if (process.getuid?.() === 0) expect(new Set([keepersUser, programsUser, '0\t0\t0\t0']).size).toBe(3);
+    });
+  });
+
   it('is believed by the host’s kernel alone: a program with less held is not taken', () => {
     const status = (changes: Readonly<Record<string, string>>): string =>
       Object.entries({
@@ -174,6 +205,11 @@ describe.skipIf(!isHere)('the fork server', () => {
       // Its output is all that it could write to, and it reached nothing of the process above it.
       expect(told).toBe('([1, 2], [])');
     });
+  });
+
+  const whyNot = whyNotAsUser(HOLDER);
+  it.skipIf(whyNot)(`believes it where both are an ordinary user too${whyNot}`, async () => {
+    expect(await runAsUser(HOLDER, 'forges')).toEqual(['fork_server', 7, '([1, 2], [])']);
   });
 
   it('gives each program random numbers of its own', async () => {

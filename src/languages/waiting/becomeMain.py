@@ -128,6 +128,12 @@ def rehearse():
 
 def holder_of(code, ctypes):
     """What makes a process that keeps the memory of its caller, which so ends at once: see holder/holder.c."""
+    page = in_memory(code, ctypes)
+    return (lambda: None) if page is None else ctypes.PYFUNCTYPE(ctypes.c_long)(page)
+
+
+def in_memory(code, ctypes):
+    """Where this code can be run from; None where there is none, or nowhere."""
     # From <sys/mman.h>.
     read, write, execute, private, anonymous = 1, 2, 4, 2, 32
     libc = ctypes.PyDLL(None)
@@ -136,11 +142,9 @@ def holder_of(code, ctypes):
     libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     page = libc.mmap(None, len(code), read | write, private | anonymous, -1, 0) if code else None
     if page in (None, ctypes.c_void_p(-1).value):
-        return lambda: None
+        return None
     ctypes.memmove(page, code, len(code))
-    if libc.mprotect(page, len(code), read | execute) < 0:
-        return lambda: None
-    return ctypes.PYFUNCTYPE(ctypes.c_long)(page)
+    return None if libc.mprotect(page, len(code), read | execute) < 0 else page
 
 
 def reseed():

@@ -1,13 +1,14 @@
 /**
  * Holds guests in which an interpreter of each language waits; `runs` one of them and says what came of it, `stays` or
- * leaves; `forks` runs all of them, from a fork server.
+ * leaves; `forks` runs all of them, from a fork server, and `forges` the one that forges its end, there.
  */
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { bubblewrap } from '../../../src/runtimes/bubblewrap/index.ts';
 import { LANGUAGES, openWarm, startFile } from '../support.ts';
 
 const [what] = process.argv.slice(2);
-const runtime = bubblewrap({ forkServer: what === 'forks' });
+const runtime = bubblewrap({ forkServer: what === 'forks' || what === 'forges' });
 const guests = await Promise.all(LANGUAGES.map((language) => openWarm(runtime, language)));
 if (what === 'runs') {
   const program = await startFile(guests[0] as (typeof guests)[0], 'python', 'print(input())', {
@@ -32,6 +33,15 @@ if (what === 'runs') {
     return [guest.warmedBy, said, code];
   });
   console.log(JSON.stringify(await Promise.all(outcomes)));
+  await runtime.rest?.();
+} else if (what === 'forges') {
+  const [guest] = guests as [(typeof guests)[0]];
+  const code = readFileSync(new URL('forgesItsEnd.py', import.meta.url), 'utf8');
+  const { exit } = await startFile(guest, 'python', code);
+  const { code: exitCode } = await exit;
+  const told = Buffer.from(await guest.readFile('told', 1000)).toString();
+  await Promise.all(guests.map((one) => one.destroy()));
+  console.log(JSON.stringify([guest.warmedBy, exitCode, told]));
   await runtime.rest?.();
 } else {
   console.log('waiting');

@@ -5,8 +5,8 @@
 # reads what a program prints or makes; it reads lines of numbers from the host, and that is all it parses.
 #
 # For each program there are two processes, in namespaces that only they are in:
-#   - the keeper is PID 1. It forks the program, waits for it, and reports how the kernel says that it ended, on a descriptor
-#     that the program does not have. Nothing can be read from it or written to it.
+#   - the keeper (keeper/keeper.c) is PID 1. It forks the program, waits for it, and reports how the kernel says that it ended, on
+#     a descriptor that the program does not have. Nothing can be read from it or written to it.
 #   - the program is PID 2. It builds the view, gives up every right, says that it is ready, waits for its orders, and becomes
 #     the program: as the Python that it is already, or by execve(2) of the command that its orders name.
 #
@@ -27,19 +27,18 @@ for name in set(sys.modules) - COLD_MODULES:
     del sys.modules[name]
 
 # From <linux/sched.h>, <linux/mount.h>, <linux/prctl.h>, <linux/sockios.h>.
-NEW_MOUNT, NEW_CGROUP, NEW_UTS, NEW_IPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+NEW_MOUNT, NEW_UTS, NEW_IPC = 0x00020000, 0x04000000, 0x08000000
 NEW_USER, NEW_PID, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
 READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND = 1, 2, 4, 8, 32, 4096
-SET_DUMPABLE, SET_SECCOMP, DROP_BOUNDING, NO_NEW_PRIVILEGES, AMBIENT = 4, 22, 24, 38, 47
+SET_DUMPABLE, SET_SECCOMP, NO_NEW_PRIVILEGES, AMBIENT = 4, 22, 38, 47
 SECCOMP_FILTER, CLEAR_ALL = 2, 4
 GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 1
 CAPABILITY_VERSION = 0x20080522
 # From <linux/fcntl.h>: nothing may be written, cut off or added, and no seal either.
 ADD_SEALS, ALL_SEALS = 1033, 0xF
-CLONE = {'x86_64': 56, 'aarch64': 220}[os.uname().machine]
 
-# Where a program's first descriptors beyond the usual three are: the keeper's report, the orders, the file system's root, and
-# the pipe of its input while it may turn out to have none.
+# Where a program's first descriptors beyond the usual three are: the keeper's report, the orders (both as in keeper.c), the
+# file system's root, and the pipe of its input while it may turn out to have none.
 REPORT, ORDERS, ROOT, INPUT = 3, 4, 5, 6
 INSIDE = 1000
 # The program's file, which is not read again where it is no longer than this.
@@ -48,7 +47,6 @@ MAIN, MOST_CODE_BYTES = 'main.py', 1 << 20
 # With the interpreter's lock held, as a child goes on where the call was.
 libc = ctypes.PyDLL(None, use_errno=True)
 libc.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
-libc.syscall.restype = ctypes.c_long
 libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p]
 
@@ -74,16 +72,22 @@ class Instructions(ctypes.Structure):
     _fields_ = [('length', ctypes.c_ushort), ('first', ctypes.c_void_p)]
 
 
-def read_line(descriptor):
-    """A line of the host's, or what there was before its end."""
-    line = b''
-    while not line.endswith(b'\n'):
-        # One at a time: what follows may be another reader's.
-        byte = os.read(descriptor, 1)
-        if not byte:
-            break
-        line += byte
-    return line.decode('ascii').strip()
+class Lines:
+    """The lines of the host's."""
+
+    def __init__(self):
+        self.rest = b''
+
+    def next(self):
+        """What there was before its end where the last is no whole line."""
+        line, end, rest = self.rest.partition(b'\n')
+        while not end:
+            more = os.read(0, 1 << 16)
+            line, end, rest = (line + more).partition(b'\n')
+            if not more:
+                break
+        self.rest = rest
+        return line.decode('ascii').strip()
 
 
 def answer(*words):
@@ -97,19 +101,17 @@ def write_to(path, text):
     os.close(file)
 
 
+def begin_keeper_of(code):
+    """The one function of keeper.c."""
+    page = in_memory(code, ctypes)
+    if page is None:
+        raise OSError('no keeper can be put in place')
+    kinds = (ctypes.c_long, ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    return ctypes.PYFUNCTYPE(ctypes.c_long, *kinds)(page)
+
+
 def close_all_from(first):
     os.closerange(first, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-
-
-def clone(flags):
-    """As os.fork, into new namespaces. The C library is not told: the child must only call the kernel, or fork."""
-    ctypes.pythonapi.PyOS_BeforeFork()
-    pid = libc.syscall(CLONE, flags | _signal.SIGCHLD, 0, 0, 0, 0)
-    if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
-    else:
-        ctypes.pythonapi.PyOS_AfterFork_Parent()
-    return check(pid, 'clone')
 
 
 def give_back_memory():
@@ -119,16 +121,8 @@ def give_back_memory():
         trim(0)
 
 
-def drop_bounding():
-    """No capability can be had again. Itself a right, which is lost with another user."""
-    for capability in range(64):
-        if libc.prctl(DROP_BOUNDING, capability, 0, 0, 0) < 0:
-            break
-
-
 def give_up_rights(instructions):
     """No capability in any set, none to be gained, and the filter on system calls: from here on for good."""
-    drop_bounding()
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     check(libc.capset(header, (ctypes.c_uint32 * 6)()), 'capset')
     prctl(AMBIENT, CLEAR_ALL)
@@ -174,22 +168,6 @@ def raise_loopback():
     os.close(descriptor)
 
 
-def keep(pid, instructions):
-    """What is left of the keeper once the program is there: it waits, reports and ends, and everything with it."""
-    try:
-        os.dup2(REPORT, 0, inheritable=False)
-        close_all_from(1)
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-        give_up_rights(instructions)
-        while True:
-            ended, status = os.waitpid(-1, 0)
-            if ended == pid:
-                os.write(0, status.to_bytes(4, 'little'))
-                os._exit(0)
-    finally:
-        os._exit(70)
-
-
 def become_user(limits, instructions, is_mapped_by_root):
     """What is left of the program's rights and descriptors."""
     for which, value in zip(LIMITS, limits):
@@ -198,7 +176,6 @@ def become_user(limits, instructions, is_mapped_by_root):
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(which, (value, value))
     if is_mapped_by_root:
-        drop_bounding()
         os.setgroups([])
         os.setresgid(INSIDE, INSIDE, INSIDE)
         os.setresuid(INSIDE, INSIDE, INSIDE)
@@ -325,18 +302,10 @@ class Child:
         """What the host opens."""
         return self.host_input, self.host_output, self.host_errors, self.host_orders, self.host_report
 
-    def place(self):
-        """The child's ends where they belong, and nothing else open."""
+    def own_ends(self):
+        """What is to be its first descriptors, in their order."""
         (standard_input, _), (_, output), (_, errors), (orders, _), (_, report) = self.pipes
-        # Above everything that they could overwrite.
-        wanted = (standard_input, output, errors, report, orders)
-        moved = [os.dup(descriptor) for descriptor in wanted]
-        base = max(moved) + 1
-        for offset, descriptor in enumerate(moved):
-            os.dup2(descriptor, base + offset, inheritable=False)
-        for place in range(len(moved)):
-            os.dup2(base + place, place, inheritable=place < 3)
-        close_all_from(len(moved))
+        return standard_input, output, errors, report, orders
 
     def give_to(self, owner):
         """The program may open its standard streams again, by name."""
@@ -351,13 +320,15 @@ class Child:
 
 class Server:
     def __init__(self):
-        self.is_mapped_by_root = read_line(0) == 'root'
-        self.has_own_network = read_line(0) == 'own'
-        filter_bytes = bytes.fromhex(read_line(0))
+        self.lines = Lines()
+        self.is_mapped_by_root = self.lines.next() == 'root'
+        self.has_own_network = self.lines.next() == 'own'
+        filter_bytes = bytes.fromhex(self.lines.next())
         self.filter = ctypes.create_string_buffer(filter_bytes, len(filter_bytes))
         self.instructions = Instructions(len(filter_bytes) // 8, ctypes.addressof(self.filter))
-        self.hold = holder_of(bytes.fromhex(read_line(0)), ctypes)
-        self.preload = [name for name in read_line(0).split(',') if name]
+        self.begin_keeper = begin_keeper_of(bytes.fromhex(self.lines.next()))
+        self.hold = holder_of(bytes.fromhex(self.lines.next()), ctypes)
+        self.preload = [name for name in self.lines.next().split(',') if name]
         self.children = {}
         self.count = 0
 
@@ -369,7 +340,7 @@ class Server:
             mount('proc', '/proc', 'proc', NO_SUID | NO_DEVICES | NO_PROGRAMS)
             check(libc.unshare(NEW_USER | NEW_MOUNT), 'unshare')
             answer('map')
-            read_line(0)
+            self.lines.next()
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
             prctl(SET_DUMPABLE, 1)
@@ -400,8 +371,7 @@ class Server:
         keeper, program = self.users()
         if keeper is not None:
             child.give_to(program)
-        flags = NEW_USER | NEW_PID | NEW_MOUNT | NEW_IPC | NEW_UTS | (NEW_NETWORK if self.has_own_network else 0)
-        pid = clone(flags)
+        pid = self.fork(child)
         if pid == 0:
             return child
         for name, user in (('uid_map', os.getuid()), ('gid_map', os.getgid())):
@@ -413,11 +383,25 @@ class Server:
         answer('made', child.name, pid, program, *child.ends())
         return None
 
+    def fork(self, child):
+        """As os.fork, with a keeper in between, and in new namespaces: returns there when the host has sent it off."""
+        flags = NEW_USER | NEW_PID | NEW_MOUNT | NEW_IPC | NEW_UTS | (NEW_NETWORK if self.has_own_network else 0)
+        ends = (ctypes.c_int * 5)(*child.own_ends())
+        ctypes.pythonapi.PyOS_BeforeFork()
+        pid = self.begin_keeper(flags, ends, self.is_mapped_by_root, ctypes.byref(self.instructions), libc.fork)
+        if pid == 0:
+            ctypes.pythonapi.PyOS_AfterFork_Child()
+        else:
+            ctypes.pythonapi.PyOS_AfterFork_Parent()
+        if pid < 0:
+            raise OSError(-pid, os.strerror(-pid), 'clone')
+        return pid
+
     def serve(self):
         """Does what the host asks for. Returns only in a child, with what it shall become."""
         answer('ready')
         while True:
-            command, *words = read_line(0).split() or ['end']
+            command, *words = self.lines.next().split() or ['end']
             if command == 'make':
                 try:
                     child = self.make(words)
@@ -433,22 +417,8 @@ class Server:
                 os._exit(0)
 
     def become(self, child):
-        """In a child: the keeper, and forked by it the program, which alone returns."""
+        """In a child: what is left until it is ready."""
         _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-        child.place()
-        if read_line(ORDERS) != 'go':
-            os._exit(0)
-        check(libc.unshare(NEW_CGROUP), 'unshare')
-        if self.is_mapped_by_root:
-            os.setresgid(0, 0, 0)
-            os.setresuid(0, 0, 0)
-        prctl(SET_DUMPABLE, 0)
-        # The keeper leads the session, as bubblewrap's PID 1 does: the program may still begin one of its own.
-        os.setsid()
-        pid = os.fork()
-        if pid != 0:
-            keep(pid, self.instructions)
-        # Here and not in the keeper, which would copy the pages that this touches for nothing.
         build_view(child.disk_kb, child.inodes, INSIDE)
         if self.has_own_network:
             raise_loopback()

@@ -6,14 +6,15 @@ import { beginningLines, makeLine, parseAnswer, programOrders } from './protocol
 describe('what is said to a fork server', () => {
   it('begins with who it is, where it is, the filter and what it imports', () => {
     const seccomp = Uint8Array.of(1, 0, 255);
+    const keeper = Uint8Array.of(15, 5);
     const holder = Uint8Array.of(144, 195);
     const preload = ['json', 'numpy'];
-    expect(beginningLines({ isRoot: true, network: 'own', seccomp, holder, preload })).toBe(
-      'root\nown\n0100ff\n90c3\njson,numpy\n',
+    expect(beginningLines({ isRoot: true, network: 'own', seccomp, keeper, holder, preload })).toBe(
+      'root\nown\n0100ff\n0f05\n90c3\njson,numpy\n',
     );
-    const none = { holder: new Uint8Array(), preload: [] };
+    const none = { keeper: new Uint8Array(), holder: new Uint8Array(), preload: [] };
     expect(beginningLines({ isRoot: false, network: 'inherited', seccomp, ...none })).toBe(
-      'user\nhost\n0100ff\n\n\n',
+      'user\nhost\n0100ff\n\n\n\n',
     );
   });
 

@@ -9,6 +9,8 @@ export interface Beginning {
   readonly network: 'own' | 'inherited';
   /** The filter on system calls, as the kernel takes it. */
   readonly seccomp: Uint8Array;
+  /** What makes a keeper, as it stands in memory. */
+  readonly keeper: Uint8Array;
   /** What makes a holder of memory, as it stands in memory. */
   readonly holder: Uint8Array;
   /** Modules that it imports, for all that it will make. */
@@ -16,10 +18,11 @@ export interface Beginning {
 }
 
 /** The first lines for a server. */
-export function beginningLines({ isRoot, network, seccomp, holder, preload }: Beginning): string {
+export function beginningLines({ isRoot, network, seccomp, keeper, holder, preload }: Beginning): string {
   const inHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-  const lines = [isRoot ? 'root' : 'user', network === 'own' ? 'own' : 'host', inHex(seccomp), inHex(holder)];
-  return [...lines, preload.join(','), ''].join('\n');
+  const codes = [seccomp, keeper, holder].map(inHex);
+  const lines = [isRoot ? 'root' : 'user', network === 'own' ? 'own' : 'host', ...codes, preload.join(',')];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** What a program to be made is held to; the resource limits are those of setrlimit(2), absent where there is none. */

@@ -18,6 +18,7 @@ import { bubblewrapArguments } from '../arguments.ts';
 import { SECCOMP_FD, startProgram } from '../program.ts';
 import { createBubblewrapStage, furnish } from '../stage.ts';
 import type { Tools } from '../tools.ts';
+import { keeperCode } from './keeper/keeper.ts';
 import { chooseUsers, ForkServer } from './server.ts';
 import { FORK_SERVER } from './sources.ts';
 
@@ -90,7 +91,7 @@ export async function startServer(wish: ServerWish): Promise<ForkServer> {
     const { stderr } = output;
     return await ForkServer.begin(
       { program, initPid, complaint: stderr, release: () => stage.close() },
-      { isRoot, network, seccomp, holder: holderCode(), preload },
+      { isRoot, network, seccomp, keeper: keeperCode(), holder: holderCode(), preload },
       isRoot ? chooseUsers() : undefined,
     );
   } catch (error) {
