@@ -20,7 +20,7 @@ export const THROUGHPUT_ROW: Row = {
     try {
       const warmed: boolean[] = [];
       const times = await timePairs({
-        pairs: Math.max(3, Math.ceil(bench.pairs / 5)),
+        pairs: bench.pairs,
         progress: bench.progress,
         signal: bench.signal,
         ours: async () => {
