@@ -113,17 +113,26 @@ function isThere(path: string): SandboxError {
 /** A file beside it that names this process; one that a killed process left counts for nothing. */
 async function takeLock(path: string): Promise<string> {
   const lock = `${path}.lock`;
-  const owner = JSON.stringify(thisProcess());
-  if (await isNew(lock, owner)) return lock;
-  if (await isInUse(lock)) throw inUse(path, lock);
-  await rm(lock, { force: true });
-  if (await isNew(lock, owner)) return lock;
+  if ((await isNew(lock)) || (await isTakenOver(lock))) return lock;
   throw inUse(path, lock);
 }
 
-async function isNew(lock: string, content: string): Promise<boolean> {
+/** Only one takes a dead one's lock away: a second would take away what the first has made by then. */
+async function isTakenOver(lock: string): Promise<boolean> {
+  const breaking = `${lock}.breaking`;
+  if ((await isInUse(lock)) || !(await isNew(breaking))) return false;
   try {
-    await writeFile(lock, content, { flag: 'wx' });
+    if (await isInUse(lock)) return false;
+    await rm(lock, { force: true });
+    return await isNew(lock);
+  } finally {
+    await rm(breaking, { force: true });
+  }
+}
+
+async function isNew(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, JSON.stringify(thisProcess()), { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
