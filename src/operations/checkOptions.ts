@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { SandboxError } from '../errors.ts';
+import type { Gate } from '../gate/approval/gate.ts';
 import { REGISTRY_NAMES } from '../languages/installers/installer.ts';
 import { ISOLATION_LEVELS } from '../policy/isolation.ts';
 import { LIMIT_NAMES } from '../policy/policy.ts';
 import type { OnOutput } from '../result/output.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
 import type { OnDecision } from '../sandbox/sandboxNetwork.ts';
 import type { WarmEvent } from '../sandbox/warm/poolState.ts';
 
@@ -84,6 +86,22 @@ const policyOptions = {
   }),
 };
 
+/** Whether it has a function of this name, as something that a caller has made. */
+const has =
+  (name: string) =>
+  (value: unknown): boolean =>
+    typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function';
+
+const placeOptions = {
+  runtime: z.custom<string | Runtime>(
+    (value) => (typeof value === 'string' && value !== '') || has('create')(value),
+    "must be a runtime's name, or a runtime",
+  ),
+  configFile: z.string().min(1),
+  cwd: z.string().min(1),
+  gate: z.custom<Gate>(has('decide'), 'must be a gate'),
+};
+
 const stream = z.enum(['stdout', 'stderr']);
 
 const limits = z
@@ -114,21 +132,20 @@ const warm = z
 
 const schemas = {
   warm,
+  oneShot: z.strictObject({ ...placeOptions, warm: z.union([z.boolean(), warm]) }).partial(),
   execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
   many: z
     .strictObject({
       // More processes at a time than any machine has.
       concurrency: positive.int().max(10_000),
-      sandbox: z.custom<object>(
-        (value) => typeof (value as { execute?: unknown } | null)?.execute === 'function',
-        'must have execute',
-      ),
+      sandbox: z.custom<object>(has('execute'), 'must have execute'),
       onResult: z.custom<() => void>((value) => typeof value === 'function', 'must be a function'),
       signal: runOptions.signal,
     })
     .partial(),
   create: z
     .strictObject({
+      ...placeOptions,
       ...policyOptions,
       ...lifeOptions,
       language: runOptions.language,
@@ -166,7 +183,12 @@ const schemas = {
   waitForLine: z.strictObject({ timeout: seconds, stream }).partial(),
   forward: z.strictObject({ hostPort: z.number().int().min(0).max(65_535) }).partial(),
   manager: z
-    .strictObject({ maxSandboxes: positive.int(), warm: z.union([z.boolean(), warm]), limits })
+    .strictObject({
+      ...placeOptions,
+      maxSandboxes: positive.int(),
+      warm: z.union([z.boolean(), warm]),
+      limits,
+    })
     .partial(),
   managed: z
     .strictObject({
@@ -214,12 +236,16 @@ export function checkCommand(command: unknown): asserts command is readonly [str
   );
 }
 
+type Issue = z.core.$ZodIssue;
+
 /** Checks options that come from a program. Throws `INPUT_INVALID` naming the option and its value. */
 export function checkOptions(kind: keyof typeof schemas, options: object): void {
   const checked = schemas[kind].safeParse(options);
   if (checked.success) return;
-  const [issue] = checked.error.issues;
-  const path = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path.map(String) ?? []);
+  const [first] = checked.error.issues;
+  const issue = first && innermost(first);
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const path = [...(issue?.path.map(String) ?? []), ...unknown];
   const value = path.reduce<unknown>(
     (held, key) => (held as Record<string, unknown> | undefined)?.[key],
     options,
@@ -233,8 +259,31 @@ export function checkOptions(kind: keyof typeof schemas, options: object): void 
     'INPUT_INVALID',
     `The option "${path.join('.') || 'options'}"${shown}: ${issue?.message}.`,
     {
-      hint: `Known options: ${Object.keys(schemas[kind].shape).join(', ')}.`,
+      hint: `Known options: ${knownAt(kind, path.at(-2)).join(', ')}.`,
       details: { option: path.join('.') },
     },
   );
+}
+
+/** The options that there are, or those within one of them. */
+function knownAt(kind: keyof typeof schemas, within: string | undefined): string[] {
+  const nested = { warm, limits, requires: policyOptions.requires };
+  const { shape } = isKeyOf(nested, within) ? nested[within] : schemas[kind];
+  return Object.keys(shape);
+}
+
+function isKeyOf<Table extends object>(
+  table: Table,
+  name: string | undefined,
+): name is Extract<keyof Table, string> {
+  return name !== undefined && Object.hasOwn(table, name);
+}
+
+/** What is wrong in the one of several forms that was meant. */
+function innermost(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue;
+  const within = issue.errors
+    .flat()
+    .find(({ code, path }) => code === 'unrecognized_keys' || path.length > 0);
+  return within === undefined ? issue : innermost({ ...within, path: [...issue.path, ...within.path] });
 }

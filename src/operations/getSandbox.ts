@@ -51,7 +51,7 @@ export interface PooledSandbox extends OneShotSandbox {
 }
 
 /** The sandbox that the settings choose. Settings are read at the first execution and kept. */
-export function getSandbox({ warm, ...options }: GetSandboxOptions = {}): PooledSandbox {
+export function getSandbox(options: GetSandboxOptions = {}): PooledSandbox {
   let opened: Promise<Context> | undefined;
   let current: Context | undefined;
   let closed: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export function getSandbox({ warm, ...options }: GetSandboxOptions = {}): Pooled
     check('execute', given);
     if (closed !== undefined) throw sandboxClosed();
     if (current !== undefined) return current;
-    opened ??= openContext(options, warm);
+    opened ??= openContext(options, check);
     current = await opened;
     return current;
   };
@@ -87,8 +87,8 @@ async function loadCheck(): Promise<Check> {
   return (await import('./checkOptions.ts')).checkOptions;
 }
 
-async function openContext(options: SandboxOptions, warm: GetSandboxOptions['warm']): Promise<Context> {
-  if (typeof warm === 'object') (await loadCheck())('warm', warm);
+async function openContext({ warm, ...options }: GetSandboxOptions, check: Check): Promise<Context> {
+  check('oneShot', { warm, ...options });
   const context = await createContext(options);
   const isWarm = warm === undefined ? context.loaded.settings.warm === 'on' : warm !== false;
   if (!isWarm) return context;

@@ -51,7 +51,7 @@ export interface LiveSandbox extends SandboxHandle {
 /** Makes a live sandbox. Whoever makes it closes it, or says `await using`; it expires otherwise. */
 export async function createSandbox(options: CreateSandboxOptions = {}): Promise<LiveSandbox> {
   const { runtime, configFile, cwd, gate, ...rest } = options;
-  checkOptions('create', rest);
+  checkOptions('create', options);
   const context = await createContext({
     ...(runtime === undefined ? {} : { runtime }),
     ...(configFile === undefined ? {} : { configFile }),

@@ -68,15 +68,7 @@ export class SandboxManager implements SandboxService {
   #closed: Promise<void> | undefined;
 
   constructor(options: SandboxManagerOptions = {}) {
-    const {
-      runtime: _runtime,
-      configFile: _file,
-      cwd: _cwd,
-      gate: _gate,
-      defaults = {},
-      onEvent: _event,
-      ...rest
-    } = options;
+    const { defaults = {}, onEvent: _event, ...rest } = options;
     const { runtime: _default, ...checked } = defaults;
     checkOptions('manager', rest);
     checkOptions('managed', checked);
