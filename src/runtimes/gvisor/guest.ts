@@ -13,6 +13,7 @@ import type { LaunchStep } from '../host/launcher.ts';
 import { type InputPipe, leftIn } from '../host/pipes.ts';
 import type { ProgramGroup, ProgramGroups } from '../host/programGroups.ts';
 import { processorSeconds } from '../host/rlimits.ts';
+import { assertRoom } from '../host/room.ts';
 import type { Stage } from '../host/stage.ts';
 import { NAMESPACES, StagedGuest } from '../host/stagedGuest.ts';
 import { prepareInterpreter, suitsWaiting, usedTwice } from '../host/waitingInterpreter.ts';
@@ -109,7 +110,10 @@ export class GvisorGuest extends StagedGuest {
     const { spec } = this.#parts;
     const waiting = this.#waiting;
     if (waiting === undefined) throw usedTwice();
-    if (suitsWaiting(command, spec)) return waiting.become(command, this.#written);
+    if (suitsWaiting(command, spec)) {
+      if (command.stdin instanceof Uint8Array) assertRoom(this.#parts.stage.folder.self, [command.stdin]);
+      return waiting.become(command, this.#written);
+    }
     this.#waiting = undefined;
     await waiting.end();
     return this.#startCold(command);

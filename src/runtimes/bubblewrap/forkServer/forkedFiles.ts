@@ -3,8 +3,8 @@ import { PendingFiles } from '../../host/pendingFiles.ts';
 import { inodesFor } from '../../host/stage.ts';
 import type { WorkspaceFiles } from '../../host/workspaceFiles.ts';
 
-/** What `build_view` in forkServer.py makes there: the root, the three folders that a program may write to, one file. */
-const ENTRIES_OF_OURS = 5;
+/** What `build_view` in forkServer.py makes there: the root, the three folders that a program may write to, one file; and the input. */
+const ENTRIES_OF_OURS = 6;
 
 /**
  * The files of a sandbox whose program waits. Until it is sent off they are kept here, and go with its orders: the

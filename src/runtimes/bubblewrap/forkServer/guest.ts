@@ -9,6 +9,7 @@ import type { FoundInterpreters, HostInterpreter } from '../../host/interpreters
 import { descendantsOf, firstChild, sendIfRunning, untilGone } from '../../host/namespaceInit.ts';
 import { sendSignal } from '../../host/procfs.ts';
 import type { ProgramGroups } from '../../host/programGroups.ts';
+import { noRoom } from '../../host/room.ts';
 import { ownerOtherThanUs } from '../../host/sandboxUser.ts';
 import { guestEnvironment, takeInterpreter } from '../../host/stagedGuest.ts';
 import { programArguments, suitsWaiting, usedTwice } from '../../host/waitingInterpreter.ts';
@@ -96,7 +97,7 @@ export class ForkedGuest extends HostGuest {
     const end = async (): Promise<Exit> => {
       const status = await program.status;
       const counted = this.#figures();
-      if (status === 'not begun') throw notBegun();
+      if (status === 'not begun') throw noRoom();
       if (status === undefined) await untilGone(keeper);
       if (status === undefined && ended === 'not' && !counted.oomKills) throw keeperFailed();
       const code = status === undefined ? KILLED : codeOf(status);
@@ -148,16 +149,6 @@ export class ForkedGuest extends HostGuest {
     const { fileName, command: commandOf } = findLanguage(wish.language);
     return programArguments(command, { command: commandOf(path, `${WRITABLE.workspace}/${fileName}`, []) });
   }
-}
-
-function notBegun(): SandboxError {
-  return new SandboxError(
-    'SANDBOX_FAILED',
-    'The input or the files of the program found no room in its sandbox.',
-    {
-      hint: 'Give more room for files with diskMb (SANDBOX_DISK_MB), for input with memoryMb (SANDBOX_MEMORY_MB).',
-    },
-  );
 }
 
 function keeperFailed(): SandboxError {

@@ -224,7 +224,7 @@ async function letWait(
     case 'shell':
       return sendOffForked(program, 'command');
     case 'javascript':
-      return sendOffWaiting(program, await becomeWaitingNode(program, place));
+      return sendOffWaiting(program, await becomeWaitingNode(program, place), place.folder);
   }
 }
 

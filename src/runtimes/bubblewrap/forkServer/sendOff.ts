@@ -1,6 +1,8 @@
 /** The ways in which a program that waits is told what to become. */
 import { randomUUID } from 'node:crypto';
+import type { Folder } from '../../host/folder.ts';
 import { WRITABLE } from '../../host/furniture.ts';
+import { assertRoom } from '../../host/room.ts';
 import type { PreparedInterpreter } from '../../host/waitingInterpreter.ts';
 import type { Command } from '../../runtime.ts';
 import type { ForkedProgram } from './forkedProgram.ts';
@@ -17,7 +19,10 @@ export interface Program {
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Gives it its orders. Throws `INPUT_INVALID` for a NUL in a word, and nothing has happened then. */
+/**
+ * Gives it its orders. Throws `INPUT_INVALID` for a NUL in a word, and `SANDBOX_FAILED` for what finds no room; nothing has
+ * happened then.
+ */
 export type SendOff = (program: Program) => void;
 
 /** To the Python that was forked, which runs the program itself, or becomes another interpreter that does. */
@@ -31,8 +36,15 @@ export function sendOffForked(forked: ForkedProgram, becomes: 'python' | 'comman
   };
 }
 
-/** To an interpreter that it has become already, and that reads its orders where its program's input will come. */
-export function sendOffWaiting(forked: ForkedProgram, interpreter: PreparedInterpreter): SendOff {
+/**
+ * To an interpreter that it has become already, and that reads its orders where its program's input will come; `folder` is
+ * the root of its file system.
+ */
+export function sendOffWaiting(
+  forked: ForkedProgram,
+  interpreter: PreparedInterpreter,
+  folder: Folder,
+): SendOff {
   return ({ args, env, stdin, files }) => {
     const input = stdin instanceof Uint8Array ? `${WRITABLE.tmp}/stdin-${randomUUID()}` : undefined;
     const contents: (readonly [path: string, content: Uint8Array])[] = [...files].map(([path, content]) => [
@@ -40,6 +52,10 @@ export function sendOffWaiting(forked: ForkedProgram, interpreter: PreparedInter
       content,
     ]);
     if (stdin instanceof Uint8Array && input !== undefined) contents.push([input, stdin]);
+    assertRoom(
+      folder.self,
+      contents.map(([, content]) => content),
+    );
     const orders = interpreter.encode({
       ...{ argv: args, env, stdin: input ?? stdin !== undefined },
       files: contents.map(([path, { byteLength }]) => [path, byteLength]),
