@@ -21,7 +21,12 @@ import os
 modules = list(sys.modules)
 file = os.path.abspath(__file__)
 os.unlink(file)
+finders = set(sys.path_importer_cache)
+import ctypes
+deepen(ctypes)
 touch()
+for folder in set(sys.path_importer_cache) - finders:
+    del sys.path_importer_cache[folder]
 os.rename(file + '.program', file)
 become_main(file, lambda: (ARGS, ENV, None, True), modules)
 `;

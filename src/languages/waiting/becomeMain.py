@@ -1,11 +1,11 @@
 # Makes an interpreter that has waited the one that `python3 -u -B FILE ARGS` would have started just now.
 #
 # The interpreter was started in just this way, with a text of ours as FILE, behind this one; the descriptors 0, 1 and 2 are
-# the program's. What a program can still tell, as no way is known to hide it: one frame of ours below `<module>` (the
-# recursion limit is higher, so that a recursion goes as deep as in a cold run), the figures of the garbage collector,
+# the program's. What a program can still tell, as no way is known to hide it: the figures of the garbage collector,
 # /proc/self/environ and cmdline, the processor time spent while waiting, the process that holds its memory (holder/holder.c);
-# and tracing functions that it leaves in place stop with it. A file that is not plain (no UTF-8, not to be compiled) starts a
-# cold interpreter in this process.
+# outside Python 3.11 to 3.13 one frame of ours below `<module>`, and where there is no ctypes a higher recursion limit, so that
+# a recursion goes as deep as in a cold run; and tracing functions that it leaves in place stop with it. A file that is not
+# plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
 import _thread
@@ -18,6 +18,7 @@ import time
 
 # Our own: a program may put others into their places.
 __builtins__ = dict(vars(builtins))
+OURS = globals()
 end_process = os._exit
 send_signal = os.kill
 
@@ -38,9 +39,12 @@ SYS_DELETED = (
 )
 # Before 3.10 they belong to the module, and the one that is loaded last has them.
 HAS_EXIT_FUNCTIONS_OF_INTERPRETER = sys.version_info >= (3, 10)
+SAYS_WHAT_IT_FLUSHED = sys.version_info >= (3, 13)
 SYS_LAST = ('last_exc', 'last_type', 'last_value', 'last_traceback')
 # How deep the interpreter stands when the program starts, more than in a cold run: become(), and before 3.12 exec() too.
 RECURSION_BELOW = 1 if sys.version_info >= (3, 12) else 2
+# The numbers of RESUME and NOP, from opcode.py. No other version is known to hide frames in this way.
+RESUME_AND_NOP = {(3, 11): (151, 9), (3, 12): (151, 9), (3, 13): (149, 30)}
 # What was put into builtins after Python took the copy to which it goes back.
 BUILTINS_OF_SITE = ('open', 'exit', 'quit', 'copyright', 'credits', 'license', 'help', '_')
 SYS_STREAMS = ('stdin', 'stdout', 'stderr')
@@ -63,7 +67,7 @@ class Becoming(BaseException):
 
 
 def become(_kind, becoming, _trace):
-    """The one frame below the program. Its file is named so that warnings and logging look past it."""
+    """The one frame below the program."""
     file, receive, modules, sys.excepthook = becoming.args
     for name in SYS_LAST:
         vars(sys).pop(name, None)
@@ -85,9 +89,6 @@ def become(_kind, becoming, _trace):
         # Whatever the program has broken for us, Python itself can still end it.
         raise SystemExit(status) from None
     end_process(status)
-
-
-become.__code__ = become.__code__.replace(co_filename='<frozen importlib._bootstrap>')
 
 
 def touch():
@@ -124,6 +125,30 @@ def rehearse():
     is_left_simple(state)
     flush_streams()
     vars(builtins).update(state.builtins)
+
+
+def deepen(ctypes):
+    """
+    Lets recursion go as deep as in a cold run, without another limit. Python keeps the limit beside what is left of it in
+    the state of a thread (`PyThreadState`, from 3.11 on): found by limits that nothing else there is.
+    """
+    global has_deepened
+    if has_deepened or sys.version_info[:2] not in RESUME_AND_NOP:
+        return
+    state = ctypes.PYFUNCTYPE(ctypes.c_void_p)(('PyThreadState_Get', ctypes.pythonapi))()
+    numbers = (ctypes.c_int * 64).from_address(state)
+    limit = sys.getrecursionlimit()
+    places = set(range(1, 64))
+    for unusual in (limit + 7919, limit + 104729):
+        sys.setrecursionlimit(unusual)
+        places = {place for place in places if numbers[place] == unusual and 0 < unusual - numbers[place - 1] < 100}
+    sys.setrecursionlimit(limit)
+    if len(places) == 1:
+        numbers[places.pop() - 1] += RECURSION_BELOW
+        has_deepened = True
+
+
+has_deepened = False
 
 
 def holder_of(code, ctypes):
@@ -187,7 +212,8 @@ def prepare(file, modules):
         for name in set(sys.modules) - set(modules) - {'__main__'}:
             del sys.modules[name]
     sys.modules['__main__'] = fresh_main(file)
-    sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
+    if not has_deepened:
+        sys.setrecursionlimit(sys.getrecursionlimit() + RECURSION_BELOW)
     return State(False)
 
 
@@ -310,8 +336,7 @@ def end_of_main(start, error):
     if error is None:
         forget_file(start)
         return 0, False
-    if error.__traceback__ is not None:
-        error.__traceback__ = error.__traceback__.tb_next
+    error.__traceback__ = without_ours(error.__traceback__)
     if isinstance(error, SystemExit):
         return status_of(error), False
     interrupted = type(error) is KeyboardInterrupt
@@ -327,6 +352,13 @@ def forget_file(start):
     if main is not None:
         for name in ('__file__', '__cached__'):
             vars(main).pop(name, None)
+
+
+def without_ours(trace):
+    """A traceback without our frames at its beginning, where Python shows them."""
+    while trace is not None and trace.tb_frame.f_globals is OURS:
+        trace = trace.tb_next
+    return trace
 
 
 def status_of(error):
@@ -369,7 +401,7 @@ def show_uncaught(error):
         return None
     if isinstance(second, SystemExit):
         return status_of(second)
-    second.__traceback__ = second.__traceback__.tb_next
+    second.__traceback__ = without_ours(second.__traceback__)
     say_on_stderr('Error in sys.excepthook:\n')
     sys.__excepthook__(type(second), second, second.__traceback__)
     say_on_stderr('\nOriginal exception was:\n')
@@ -417,9 +449,9 @@ class WithoutUs:
         self.hook = hook
 
     def __call__(self, args):
-        trace = args.exc_traceback
-        if trace is not None and trace.tb_frame.f_globals is globals():
-            args = UnraisableHookArgs((args.exc_type, args.exc_value, trace.tb_next, args.err_msg, args.object))
+        trace = without_ours(args.exc_traceback)
+        if trace is not args.exc_traceback:
+            args = UnraisableHookArgs((args.exc_type, args.exc_value, trace, args.err_msg, args.object))
         self.hook(args)
 
 
@@ -460,7 +492,9 @@ def flush_streams():
             raised = error
         if raised is not None:
             good = False
-            if name == 'stdout':
+            if name == 'stdout' and SAYS_WHAT_IT_FLUSHED:
+                report_unraisable(raised, None, 'Exception ignored on flushing sys.stdout')
+            elif name == 'stdout':
                 report_unraisable(raised, stream)
     return good
 
@@ -542,9 +576,9 @@ def c_flush(start):
         return None
 
 
-def report_unraisable(error, thing):
+def report_unraisable(error, thing, message=None):
     try:
-        sys.unraisablehook(UnraisableHookArgs((type(error), error, error.__traceback__, None, thing)))
+        sys.unraisablehook(UnraisableHookArgs((type(error), error, error.__traceback__, message, thing)))
     except BaseException:
         pass
 
@@ -580,3 +614,39 @@ COLD_FINDERS = set(sys.path_importer_cache)
 GC = borrowed('gc')
 run_exit_functions_of_interpreter = borrowed('atexit')._run_exitfuncs if HAS_EXIT_FUNCTIONS_OF_INTERPRETER else None
 UnraisableHookArgs = unraisable_type()
+
+
+def hide(function):
+    """
+    Frames of it are shown to nobody: Python takes one for not yet begun until its RESUME (`_PyFrame_IsIncomplete` in
+    pycore_frame.h), and this has none. Elsewhere its file is named so that warnings and logging look past it.
+    """
+    code = function.__code__.replace(co_filename='<frozen importlib._bootstrap>')
+    resume, nothing = RESUME_AND_NOP.get(sys.version_info[:2], (None, None))
+    place = 2 * code.co_code[::2].find(resume) if resume else -1
+    if place >= 0:
+        code = code.replace(co_code=code.co_code[:place] + bytes((nothing,)) + code.co_code[place + 1 :])
+    function.__code__ = code
+
+
+# All that something of a program's is called by.
+for function in (
+    become,
+    end_of_main,
+    status_of,
+    say_on_stderr,
+    show_uncaught,
+    finish_program,
+    is_left_simple,
+    is_coroutine,
+    WithoutUs.__call__,
+    end_threads,
+    run_exit_functions,
+    flush_streams,
+    is_closed,
+    tear_down,
+    clear_module,
+    report_unraisable,
+):
+    hide(function)
+del function

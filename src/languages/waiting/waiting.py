@@ -58,11 +58,15 @@ def import_quietly(names):
     os.close(nothing)
 
 
-def hold_memory():
-    """So that it ends at once. Not every Python has what this takes, and then it is only slower."""
+def use_ctypes():
+    """
+    Hides how deep it stands, and lets its memory be held, so that it ends at once. Not every Python has what this takes: then
+    the limit on recursion is higher, and the end slower.
+    """
     try:
         import ctypes
 
+        deepen(ctypes)
         holder_of(bytes.fromhex('__HOLDER__'), ctypes)()
     except Exception:
         pass
@@ -106,7 +110,7 @@ def wait_for_orders(preload):
     finders = set(sys.path_importer_cache)
     import json
 
-    hold_memory()
+    use_ctypes()
     touch()
     json.loads(json.dumps({'text': ['x', 1, True, None]}))
     for folder in set(sys.path_importer_cache) - finders:

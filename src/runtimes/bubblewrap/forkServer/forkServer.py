@@ -432,6 +432,7 @@ class Server:
 
 
 def wait_for_program():
+    deepen(ctypes)
     server = Server()
     server.begin()
     child = server.serve()
