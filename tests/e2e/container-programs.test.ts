@@ -56,8 +56,12 @@ for (const target of ENGINES) {
       const guest = await open(target);
       const plain = await start(guest, ['sh', '-c', 'echo now; sleep 100; echo after']);
       expect(await interrupted(plain)).toMatchObject({ said: 'now\n', exit: { code: 130 } });
-      // The shell hears of it by itself, but says so only when what it waits for is over.
-      const heeded = await start(guest, ['sh', '-c', 'trap "echo heard; exit 7" INT; echo now; sleep 100']);
+      // The shell hears of it by itself, but says so only when what it waits for is over, or is about to be started.
+      const heeded = await start(guest, [
+        'sh',
+        '-c',
+        'trap "echo heard; exit 7" INT; sh -c "echo now; exec sleep 100"',
+      ]);
       expect(await interrupted(heeded)).toMatchObject({ said: 'now\nheard\n', exit: { code: 7 } });
     });
 

@@ -92,10 +92,11 @@ describe.each(TARGETS)('programs side by side: $name', ({ runtime, capabilities 
 
   it('get an interrupt with all that they started', async () => {
     const guest = await openGuest(runtime);
+    // What the shell waits for says it: in a shell that is about to start it, an interrupt waits until that has ended.
     const shell = await start(
       guest,
       'shell',
-      'trap "echo caught; exit 3" INT; echo here; sleep 100; echo after',
+      'trap "echo caught; exit 3" INT; sh -c "echo here; exec sleep 100"; echo after',
     );
     const said = follow(shell);
     await said.until('here');
