@@ -25,3 +25,26 @@ it('is taken by one alone of many that find what a killed process left', async (
     expect(await readdir(folder)).toEqual([]);
   }
 });
+
+it('is free again at the second try when one was killed while it took over from another', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'output-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'results.jsonl');
+  const dead = JSON.stringify({ ...thisProcess(), pid: spawnSync('true').pid });
+  await writeFile(`${path}.lock`, dead);
+  await writeFile(`${path}.lock.breaking`, dead);
+  await expect(OutputFile.take(path, { resume: true })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  const file = await OutputFile.take(path, { resume: true });
+  await file[Symbol.asyncDispose]();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('stays the one’s who takes over from a dead one just now', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'output-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'results.jsonl');
+  await writeFile(`${path}.lock`, JSON.stringify({ ...thisProcess(), pid: spawnSync('true').pid }));
+  await writeFile(`${path}.lock.breaking`, JSON.stringify(thisProcess()));
+  for (let tries = 0; tries < 2; tries++)
+    await expect(OutputFile.take(path, { resume: true })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+});

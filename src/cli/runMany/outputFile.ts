@@ -120,7 +120,12 @@ async function takeLock(path: string): Promise<string> {
 /** Only one takes a dead one's lock away: a second would take away what the first has made by then. */
 async function isTakenOver(lock: string): Promise<boolean> {
   const breaking = `${lock}.breaking`;
-  if ((await isInUse(lock)) || !(await isNew(breaking))) return false;
+  if (await isInUse(lock)) return false;
+  if (!(await isNew(breaking))) {
+    // Of one that was killed in between: it is away for the next try, as two may have seen that it is dead.
+    if (!(await isInUse(breaking))) await rm(breaking, { force: true });
+    return false;
+  }
   try {
     if (await isInUse(lock)) return false;
     await rm(lock, { force: true });
