@@ -131,7 +131,6 @@ const warm = z
   .partial();
 
 const schemas = {
-  warm,
   oneShot: z.strictObject({ ...placeOptions, warm: z.union([z.boolean(), warm]) }).partial(),
   execute: z.strictObject({ ...runOptions, ...policyOptions }).partial(),
   many: z
@@ -259,10 +258,25 @@ export function checkOptions(kind: keyof typeof schemas, options: object): void 
     'INPUT_INVALID',
     `The option "${path.join('.') || 'options'}"${shown}: ${issue?.message}.`,
     {
-      hint: `Known options: ${knownAt(kind, path.at(-2)).join(', ')}.`,
+      hint: hintFor(kind, path),
       details: { option: path.join('.') },
     },
   );
+}
+
+/** Where an option is looked for that is given elsewhere. */
+const NEIGHBOURS = {
+  oneShot: { kind: 'execute', call: 'execute()' },
+  execute: { kind: 'oneShot', call: 'getSandbox()' },
+} as const;
+
+function hintFor(kind: keyof typeof schemas, path: readonly string[]): string {
+  const [option = ''] = path;
+  if (isKeyOf(NEIGHBOURS, kind) && !isKeyOf(schemas[kind].shape, option)) {
+    const neighbour = NEIGHBOURS[kind];
+    if (isKeyOf(schemas[neighbour.kind].shape, option)) return `Give it to ${neighbour.call}.`;
+  }
+  return `Known options: ${knownAt(kind, path.at(-2)).join(', ')}.`;
 }
 
 /** The options that there are, or those within one of them. */
