@@ -3,7 +3,7 @@ import { PendingFiles } from '../../host/pendingFiles.ts';
 import { inodesFor } from '../../host/stage.ts';
 import type { WorkspaceFiles } from '../../host/workspaceFiles.ts';
 
-/** What `build_view` in forkServer.py makes there: the root, the three folders that a program may write to, one file; and the input. */
+/** The root, the three folders and the file that `build_view` in forkServer.py makes there, and the program's input. */
 const ENTRIES_OF_OURS = 6;
 
 /**

@@ -1,12 +1,9 @@
+import { builtFor } from '../../builtFor.ts';
 import { PROGRAMS } from './programs.ts';
 
 /** The first process of a sandbox for this machine; `init.c` tells what it does. Undefined where there is none. */
 export function initProgram(architecture: NodeJS.Architecture): Uint8Array | undefined {
-  return isKnown(architecture) ? Buffer.from(PROGRAMS[architecture], 'base64') : undefined;
-}
-
-function isKnown(architecture: NodeJS.Architecture): architecture is keyof typeof PROGRAMS {
-  return Object.hasOwn(PROGRAMS, architecture);
+  return builtFor(PROGRAMS, architecture);
 }
 
 /** What it reads before it starts anything: whom the program and the relay run as, and their seccomp filter. */
