@@ -139,6 +139,8 @@ describe.skipIf(!isHere)('the fork server', () => {
       const keepers = descendantsOf(process.pid).filter(({ pid }) => isKeeper(pid));
       expect(keepers).toHaveLength(1);
       const [{ pid } = { pid: 0 }] = keepers;
+      // It goes on by itself while the program that it has forked says that it is ready.
+      await eventually('the keeper holds itself', () => statusOf(pid)['Seccomp'] === '2');
       const keeper = statusOf(pid);
       const waiting = firstChild(pid) ?? 0;
       const rights = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) =>

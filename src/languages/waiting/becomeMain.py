@@ -3,8 +3,8 @@
 # The interpreter was started in just this way, with a text of ours as FILE, behind this one; the descriptors 0, 1 and 2 are
 # the program's. What a program can still tell, as no way is known to hide it: the figures of the garbage collector,
 # /proc/self/environ and cmdline, the processor time spent while waiting, the process that holds its memory (holder/holder.c);
-# outside Python 3.11 to 3.13 one frame of ours below `<module>`, and where there is no ctypes a higher recursion limit, so that
-# a recursion goes as deep as in a cold run; and tracing functions that it leaves in place stop with it. A file that is not
+# outside Python 3.11 to 3.13 one frame of ours below `<module>`, and there, or where there is no ctypes, a higher recursion
+# limit, so that a recursion goes as deep as in a cold run; and tracing functions that it leaves in place stop with it. A file that is not
 # plain (no UTF-8, not to be compiled) starts a cold interpreter in this process.
 # Nothing is imported for longer than a call but what every interpreter has loaded when it starts. From Python 3.8 on.
 import _signal
