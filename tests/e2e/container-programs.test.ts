@@ -67,8 +67,7 @@ for (const target of ENGINES) {
 
     it('is a KeyboardInterrupt in Python, and in what that has started, in whatever session', async () => {
       const child = `import sys, time
-print("here", flush=True)
-try: time.sleep(100)
+try: print("here", flush=True); time.sleep(100)
 except KeyboardInterrupt: print("child", flush=True)`;
       const parent = `import subprocess, sys
 started = [subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE, start_new_session=own)
