@@ -1,5 +1,5 @@
 /** What one execution has written and shown, in the order in which it came, for whoever asks from any point on. */
-import { Bell } from '../sandbox/bell.ts';
+import { Bell } from '../bell.ts';
 import {
   type KeptStream,
   type OutputPage,

@@ -1,8 +1,9 @@
 /** A program that runs beside the executions of its sandbox: its output so far, its end, and ways to wait. */
+
+import type { Bell } from '../bell.ts';
 import { SandboxError } from '../errors.ts';
 import type { Outcome } from '../result/result.ts';
 import type { GuestProcess } from '../runtimes/runtime.ts';
-import type { Bell } from './bell.ts';
 import { LineCutter, lineMatcher, type OutputLine } from './lines.ts';
 import {
   type KeptStream,

@@ -1,6 +1,7 @@
 /** The output of a sandbox's executions, kept to be paged: in a file, up to a size; the oldest goes first. */
+
+import { Bell } from '../bell.ts';
 import { SandboxError } from '../errors.ts';
-import { Bell } from './bell.ts';
 import { OutputFile } from './outputFile.ts';
 import {
   type KeptStream,

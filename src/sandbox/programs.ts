@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
+import { Bell } from '../bell.ts';
 import { isSandboxError } from '../errors.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Command, Guest, ProgramLimits } from '../runtimes/runtime.ts';
 import { Background } from './background.ts';
-import { Bell } from './bell.ts';
 import type { KeptOutput } from './keptOutput.ts';
 import type { BackgroundProgram, Program, ProgramOutcome } from './program.ts';
 import { programEnvironment } from './programEnvironment.ts';

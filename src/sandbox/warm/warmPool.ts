@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { Bell } from '../../bell.ts';
 import { assertHeld } from '../../runtimes/enforceable.ts';
 import type { Guest, Runtime, SandboxSpec, WarmedBy } from '../../runtimes/runtime.ts';
-import { Bell } from '../bell.ts';
 import { onAbort } from '../onAbort.ts';
 import { Burials } from './burials.ts';
 import { drainAtExit, needNotDrainAtExit } from './drainAtExit.ts';
