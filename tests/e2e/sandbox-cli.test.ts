@@ -50,6 +50,9 @@ for (const { runtime, needs } of STORY) {
   });
 }
 
+/** Its output goes to somebody who reads nothing of it, and leaves. */
+const WITHOUT_READER = ['sh', '-c', '"$@" 2>&1 | sleep 1', 'sh'];
+
 describe('a dry run', () => {
   it('is told, and committed once and only to what it began with', async () => {
     const id = await create('--runtime', 'local');
@@ -194,6 +197,21 @@ describe('glovebox sandbox exec', () => {
       same: true,
       stderr: "['a', '-b'] hello\n",
     });
+  });
+
+  it('passes on much that comes on both streams at a time, also to nobody', async () => {
+    const id = await create();
+    const both = [
+      'import sys, threading',
+      'def write(stream):',
+      '    for _ in range(40): stream.write(b"x" * 50_000)',
+      'writers = [threading.Thread(target=write, args=[s.buffer]) for s in (sys.stdout, sys.stderr)]',
+      'for writer in writers: writer.start()',
+    ].join('\n');
+    const left = await glovebox.start(['sandbox', 'exec', id, '-c', both], { wrapper: WITHOUT_READER });
+    await left.finished;
+    const { status, stdout, stderr } = await glovebox.run(['sandbox', 'exec', id, '-c', both]);
+    expect([status, stdout.length, stderr.length]).toEqual([0, 2_000_000, 2_000_000]);
   });
 
   it('passes output on while the program runs, and more input than it has read', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventStream } from './eventStream.ts';
+import { eventStream, type Tell } from './eventStream.ts';
 
 const line = (data: string) => ({ type: 'output', stream: 'stdout', data }) as const;
 
@@ -29,6 +29,39 @@ describe('a stream of events', () => {
     expect(told).toBeLessThan(5);
     while (!(await reader?.read())?.done);
     expect(told).toBe(100);
+  });
+
+  it('holds back everyone of several who tell at a time, and nobody for ever', async () => {
+    let told = 0;
+    const tellMany = async (tell: Tell): Promise<void> => {
+      for (let count = 0; count < 20; count++, told++) await tell(line('x'.repeat(50_000)));
+    };
+    const response = eventStream(async (tell) => {
+      await Promise.all([tellMany(tell), tellMany(tell), tellMany(tell)]);
+    });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await new Promise(setImmediate);
+    expect(told).toBeLessThan(6);
+    while (!(await reader?.read())?.done);
+    expect(told).toBe(60);
+  });
+
+  it('lets everyone of several go on when the reader is gone', async () => {
+    let response = new Response();
+    const ended = new Promise<void>((resolve) => {
+      response = eventStream(async (tell) => {
+        const tellMany = async (): Promise<void> => {
+          for (let count = 0; count < 10; count++) await tell(line('x'.repeat(50_000)));
+        };
+        await Promise.all([tellMany(), tellMany()]);
+        resolve();
+      });
+    });
+    // Both wait for room by then.
+    await new Promise(setImmediate);
+    await response.body?.cancel();
+    await ended;
   });
 
   it('says when the reader is gone, and lets whoever tells go on to the end', async () => {
